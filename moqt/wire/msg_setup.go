@@ -1,0 +1,159 @@
+package wire
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Types of Setup Options. Their number space is their own and the same in all
+// versions.
+//
+// [MOQT-18] Section 15.4, Setup Options
+const (
+	SetupPath                  = 0x01
+	SetupAuthorizationToken    = 0x03
+	SetupMaxAuthTokenCacheSize = 0x04
+	SetupAuthority             = 0x05
+	SetupImplementation        = 0x07
+)
+
+// Setup is the first message of each peer, on its control stream.
+//
+// [MOQT-18] Section 10.3, SETUP
+type Setup struct {
+	Path                  Opt[string] // path and query of the URI; client, native QUIC
+	Authority             Opt[string] // authority of the URI; client, native QUIC
+	AuthTokens            []Token     // in order
+	MaxAuthTokenCacheSize Opt[uint64] // bytes; default 0
+	Implementation        Opt[string] // name and version of the peer's software; not to be trusted
+
+	// Other holds the options this package does not know, in order of type. They must
+	// be ignored unless an extension says otherwise.
+	Other []Property
+}
+
+// Type returns MsgSetup.
+func (*Setup) Type() MessageType { return MsgSetup }
+
+// Check reports what is wrong with options that are right in themselves: they
+// depend on who sent them and how the session runs. atServer says that the receiver
+// is the server.
+func (m *Setup) Check(atServer, webTransport bool) error {
+	if path, ok := m.Path.Get(); ok {
+		// "When a PATH parameter is received from a server, or when a PATH parameter is
+		// received while WebTransport is used, ... the session MUST be closed with
+		// INVALID_PATH." [MOQT-18] Section 10.3.1.2, PATH
+		if !atServer || webTransport {
+			return &Error{Code: SessionInvalidPath, Reason: "PATH is not allowed here"}
+		}
+		if !ValidPath(path) {
+			return &Error{Code: SessionMalformedPath, Reason: "PATH is not the path of a URI"}
+		}
+	}
+	if authority, ok := m.Authority.Get(); ok {
+		// [MOQT-18] Section 10.3.1.1, AUTHORITY says the same with its own codes.
+		if !atServer || webTransport {
+			return &Error{Code: SessionInvalidAuthority, Reason: "AUTHORITY is not allowed here"}
+		}
+		if !ValidAuthority(authority) {
+			return &Error{Code: SessionMalformedAuthority, Reason: "AUTHORITY is not the authority of a URI"}
+		}
+	}
+	return nil
+}
+
+func (m *Setup) check() error {
+	for _, t := range m.AuthTokens {
+		if err := t.check(); err != nil {
+			return err
+		}
+		if t.AliasType == TokenDelete || t.AliasType == TokenUseAlias {
+			return fmt.Errorf("token %v: %w", t.AliasType, ErrInvalidValue)
+		}
+	}
+	return nil
+}
+
+// appendBody does not look at the lengths of values: one that is too long makes the
+// message too long.
+func (m *Setup) appendBody(b []byte, v Version) []byte {
+	list := make([]Property, 0, 4+len(m.AuthTokens)+len(m.Other))
+	if s, ok := m.Path.Get(); ok {
+		list = append(list, Property{Type: SetupPath, Bytes: []byte(s)})
+	}
+	for _, t := range m.AuthTokens {
+		list = append(list, Property{Type: SetupAuthorizationToken, Bytes: t.Append(nil, v)})
+	}
+	if x, ok := m.MaxAuthTokenCacheSize.Get(); ok {
+		list = append(list, Property{Type: SetupMaxAuthTokenCacheSize, Uint: x})
+	}
+	if s, ok := m.Authority.Get(); ok {
+		list = append(list, Property{Type: SetupAuthority, Bytes: []byte(s)})
+	}
+	if s, ok := m.Implementation.Get(); ok {
+		list = append(list, Property{Type: SetupImplementation, Bytes: []byte(s)})
+	}
+	list = append(list, m.Other...)
+	slices.SortStableFunc(list, func(a, b Property) int { return cmp.Compare(a.Type, b.Type) })
+	prev := uint64(0)
+	for i := range list {
+		b = appendProperty(b, prev, &list[i], v)
+		prev = list[i].Type
+	}
+	return b
+}
+
+func (m *Setup) parse(r *bodyReader) {
+	it := Properties(r.b).Iter(r.v)
+	for it.Next() && r.err == nil {
+		m.setOption(r, it.cur)
+	}
+	if it.err != nil {
+		r.fail(it.err)
+	}
+	r.b = nil
+}
+
+func (m *Setup) setOption(r *bodyReader, p Property) {
+	once := func(set bool) {
+		// "Senders MUST NOT repeat the same Option Type in a message unless the option
+		// definition explicitly allows multiple instances."
+		// [MOQT-18] Section 10.3, SETUP
+		if set {
+			r.fail(violation("setup option is repeated"))
+		}
+	}
+	switch p.Type {
+	case SetupPath:
+		once(m.Path.ok)
+		m.Path = Some(string(p.Bytes))
+	case SetupAuthorizationToken:
+		t, err := ParseToken(p.Bytes, r.v)
+		if err != nil {
+			r.fail(err)
+			return
+		}
+		// "If a server receives Alias Type DELETE (0x0) or USE_ALIAS (0x2) in a SETUP
+		// message, it MUST close the session with a PROTOCOL_VIOLATION."
+		// [MOQT-18] Section 10.2.2, AUTHORIZATION TOKEN Parameter
+		// A client does the same: no alias can be registered before SETUP.
+		if t.AliasType == TokenDelete || t.AliasType == TokenUseAlias {
+			r.fail(violation("token in SETUP refers to an alias"))
+		}
+		m.AuthTokens = append(m.AuthTokens, t)
+	case SetupMaxAuthTokenCacheSize:
+		once(m.MaxAuthTokenCacheSize.ok)
+		m.MaxAuthTokenCacheSize = Some(p.Uint)
+	case SetupAuthority:
+		once(m.Authority.ok)
+		m.Authority = Some(string(p.Bytes))
+	case SetupImplementation:
+		once(m.Implementation.ok)
+		m.Implementation = Some(string(p.Bytes))
+	default:
+		p.Bytes = bytes.Clone(p.Bytes)
+		m.Other = append(m.Other, p)
+	}
+}

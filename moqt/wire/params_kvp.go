@@ -1,0 +1,81 @@
+package wire
+
+// Some peers negotiate draft-18 but write Message Parameters as key-value pairs,
+// the way draft-16 did: the parity of the type decides, even types carry a varint
+// and odd types a length and bytes. It shows in SUBSCRIBE, where a priority of 128
+// or more takes two bytes instead of one. This file is all that knows about them.
+
+// ParseSubscribeKVP reads the body of a SUBSCRIBE whose parameters are key-value
+// pairs. It is for use only after [ParseMessage] has refused the body; if it
+// succeeds, the body was used up exactly and the peer is one of those peers. Such
+// a peer also reads parameters this way: LARGEST_OBJECT must not be sent to it,
+// nor a priority above 127.
+//
+// It is as strict as ParseMessage otherwise: unknown, repeated and misplaced
+// parameters are errors.
+func ParseSubscribeKVP(body []byte, v Version) (*Subscribe, error) {
+	r := bodyReader{b: body, v: v}
+	m := &Subscribe{RequestID: r.varint(), Track: r.fullTrackName()}
+	count := r.varint()
+	var prev uint64
+	for i := uint64(0); i < count && r.err == nil; i++ {
+		kv, n, err := consumeProperty(r.b, prev, v)
+		if err != nil {
+			r.fail(err)
+			break
+		}
+		if i > 0 && kv.Type == prev && kv.Type != uint64(ParamAuthorizationToken) {
+			r.fail(violation("parameter is repeated"))
+			break
+		}
+		r.b = r.b[n:]
+		prev = kv.Type
+		m.Params.setKVP(&r, kv)
+	}
+	if r.err == nil {
+		if err := m.Params.checkReceived(paramsSubscribe); err != nil {
+			r.fail(err)
+		}
+	}
+	if err := r.close("SUBSCRIBE with key-value parameters"); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// setKVP sets the parameter that kv is.
+func (p *Params) setKVP(r *bodyReader, kv Property) {
+	switch ParamType(kv.Type) {
+	case ParamObjectDeliveryTimeout:
+		p.ObjectDeliveryTimeout = Some(Millis(kv.Uint))
+	case ParamAuthorizationToken:
+		t, err := ParseToken(kv.Bytes, r.v)
+		if err != nil {
+			r.fail(err)
+		}
+		p.AuthTokens = append(p.AuthTokens, t)
+	case ParamRendezvousTimeout:
+		p.RendezvousTimeout = Some(Millis(kv.Uint))
+	case ParamSubgroupDeliveryTimeout:
+		p.SubgroupDeliveryTimeout = Some(Millis(kv.Uint))
+	case ParamForward:
+		p.setForward(r, kv.Uint)
+	case ParamSubscriberPriority:
+		if kv.Uint > 255 {
+			r.fail(violation("SUBSCRIBER_PRIORITY is above 255"))
+		}
+		p.SubscriberPriority = Some(uint8(kv.Uint))
+	case ParamSubscriptionFilter:
+		f, err := ParseFilter(kv.Bytes, r.v)
+		if err != nil {
+			r.fail(err)
+		}
+		p.Filter = Some(f)
+	case ParamGroupOrder:
+		p.setGroupOrder(r, kv.Uint)
+	case ParamNewGroupRequest:
+		p.NewGroupRequest = Some(kv.Uint)
+	default:
+		r.fail(violation("unknown parameter"))
+	}
+}
