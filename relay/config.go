@@ -1,0 +1,87 @@
+package relay
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt"
+)
+
+// Config says how a relay works. The zero value means the defaults.
+type Config struct {
+	// Logger gets what an operator would act on. Nil discards.
+	Logger *slog.Logger
+
+	// Session is the template for every session's configuration. Its Logger is replaced.
+	Session moqt.Config
+
+	// CacheBytes bounds the bytes held over all tracks. Default 256 MiB.
+	CacheBytes int64
+
+	// CacheTrackBytes bounds the bytes held of one track, and so the size of a group that can be
+	// carried. Default 32 MiB.
+	CacheTrackBytes int
+
+	// CacheAge is how long a group is kept after a later one has begun. The newest group of a
+	// track stays. Default 10 s.
+	CacheAge time.Duration
+
+	// MaxLag is how long a subscriber may go on with a group after a later one has begun. Then its
+	// streams are reset with TOO_FAR_BEHIND and it goes on with the newer ones. Default 2 s.
+	MaxLag time.Duration
+
+	// Linger is how long a track is still fetched from its publisher after the last subscriber
+	// left. Default 5 s; negative means not at all.
+	Linger time.Duration
+
+	// PublisherGrace is how long subscribers and namespaces are kept when the last publisher was
+	// lost without a word, so that it can come back. Default 3 s; negative means not at all.
+	PublisherGrace time.Duration
+
+	// RendezvousMax caps how long a SUBSCRIBE may wait for its publisher. Default 60 s; negative means not at all.
+	RendezvousMax time.Duration
+
+	// MaxTracks bounds the tracks carried at once. Default 16384.
+	MaxTracks int
+
+	// MaxNamespaces bounds the namespaces announced at once. Default 16384.
+	MaxNamespaces int
+
+	// JoinAtObject makes a LargestObject filter begin with the next object, as the draft has it.
+	// By default such a subscriber gets the current group from its first object on, so that a
+	// player has a picture at once.
+	JoinAtObject bool
+
+	// Now is the clock. Default time.Now.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Session.Logger = c.Logger
+	setDefault(&c.CacheBytes, 256<<20)
+	setDefault(&c.CacheTrackBytes, 32<<20)
+	setDefault(&c.CacheAge, 10*time.Second)
+	setDefault(&c.MaxLag, 2*time.Second)
+	setDefault(&c.Linger, 5*time.Second)
+	setDefault(&c.PublisherGrace, 3*time.Second)
+	setDefault(&c.RendezvousMax, time.Minute)
+	setDefault(&c.MaxTracks, 16384)
+	setDefault(&c.MaxNamespaces, 16384)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// setDefault replaces 0 by the default and a negative value by 0.
+func setDefault[T int | int64 | time.Duration](v *T, def T) {
+	switch {
+	case *v == 0:
+		*v = def
+	case *v < 0:
+		*v = 0
+	}
+}

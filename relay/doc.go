@@ -1,0 +1,24 @@
+// Package relay connects MOQT publishers with subscribers.
+//
+// A [Relay] holds a log of the newest groups of each track that somebody watches. An upstream, the subscription
+// at a publisher, appends to it as bytes arrive; a subscriber is a position in that log and a cursor for each
+// stream that is open to it. Object bytes are encoded once, never change and are shared by everyone;
+// only stream headers are made for each subscriber.
+//
+// The files, along the path of an object: session.go (requests), route.go (who brings a track, who holds it),
+// upstream.go (stream to log), subgroup.go and track.go (the log), downstream.go (log to streams), cache.go (bounds),
+// fetch.go (FETCH from the log), local.go (tracks of this process), relay.go (namespaces, housekeeping).
+//
+// # Rules
+//
+//   - Memory is bounded by the cache, never by a subscriber: one that is slow keeps no bytes, and when its
+//     group leaves the cache or lags too far, its stream is reset and it goes on with a newer group.
+//   - Several publishers may bring a track. A subgroup is taken from the first that opens it; groups older than the
+//     newest are taken only from the publisher that leads. When the last publisher is lost, subscribers are kept
+//     for a grace period in which another can take over.
+//   - A track is fetched once, for as long as there are subscribers and a little longer.
+//
+// # Limitations
+//
+// FETCH is answered from the cache alone. SUBSCRIBE_TRACKS is refused. NEW_GROUP_REQUEST is not passed on.
+package relay

@@ -1,0 +1,355 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/moqt/wire"
+)
+
+// subscriber serves one downstream subscription from a track's log. It is a position in the order of
+// arrivals plus one cursor for each subgroup stream that is open; it holds no object.
+//
+// run is its only goroutine beside those of the cursors, and owns everything here.
+type subscriber struct {
+	track *track
+	pub   *moqt.Publication
+	cfg   *Config
+	stats *Stats
+
+	cursors sync.WaitGroup
+	opened  chan struct{} // closed when the newest cursor has its stream; nil before the first
+}
+
+// run forwards the track until the subscriber leaves, its range has passed or the track ends.
+func (s *subscriber) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer s.cursors.Wait()
+	defer cancel()
+	defer context.AfterFunc(s.pub.Context(), cancel)()
+
+	s.stats.Subscribers.Add(1)
+	defer s.stats.Subscribers.Add(-1)
+
+	state := s.pub.State()
+	from := s.joinAt(state)
+	pos := s.track.start(from.Group)
+	var seen uint64 // arrivals before this one were forwarded, or passed over while forwarding
+
+	sending := begin(ctx) // ends when the subscriber pauses
+	defer func() { sending.end() }()
+
+	var subs []*subgroup
+	var dgs []datagram
+	for {
+		changed := s.pub.Changed()
+		was := state
+		state = s.pub.State()
+		switch {
+		case was.Forward && !state.Forward:
+			sending.end()
+			sending = begin(ctx)
+		case !was.Forward && state.Forward:
+			// Resumed: at the start of the current group again, but nothing twice.
+			from = s.joinAt(state)
+			pos = s.track.start(from.Group)
+			pos.subgroup = max(pos.subgroup, seen)
+		}
+
+		var missed uint64
+		var ended *ending
+		var more <-chan struct{}
+		subs, dgs, missed, ended, more = s.track.after(&pos, subs[:0], dgs[:0])
+		if state.Forward {
+			seen = pos.subgroup
+			s.stats.DatagramsLost.Add(missed)
+			for _, g := range subs {
+				s.forward(sending.ctx, g, from, state)
+			}
+			for i := range dgs {
+				s.forwardDatagram(&dgs[i], from, state)
+			}
+		}
+		clear(subs)
+		clear(dgs)
+
+		if ended != nil {
+			s.finish(ctx, sending.end, ended.code, ended.reason)
+			return
+		}
+		if largest, ok := s.track.largestObject(); ok && largest.Group > state.EndGroup {
+			s.finish(ctx, sending.end, wire.DoneSubscriptionEnded, "the range that was asked for has passed")
+			return
+		}
+
+		select {
+		case <-more:
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// period is a stretch of time with a context of its own.
+type period struct {
+	ctx context.Context
+	end context.CancelFunc
+}
+
+func begin(ctx context.Context) period {
+	ctx, end := context.WithCancel(ctx)
+	return period{ctx, end}
+}
+
+// joinAt returns the first location that the subscriber gets. Nothing before the current group is
+// replayed, whatever the filter says.
+//
+// A filter that begins with the next object begins with the first one of its group instead, so that a player has
+// a picture at once; see docs/protocol/deviations.md.
+func (s *subscriber) joinAt(state moqt.PublicationState) wire.Location {
+	from := state.Start
+	if f, ok := state.Filter.Get(); ok && f.Type == wire.FilterLargestObject && !s.cfg.JoinAtObject {
+		from.Object = 0
+	}
+	if largest, ok := s.track.largestObject(); ok && from.Group < largest.Group {
+		return wire.Location{Group: largest.Group}
+	}
+	return from
+}
+
+// forward starts a cursor on a subgroup if the subscriber wants it.
+func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Location, state moqt.PublicationState) {
+	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
+		return
+	}
+	c := &cursor{subgroup: g, stats: s.stats, timeout: state.ObjectTimeout, opened: make(chan struct{})}
+	if g.header.Group == from.Group {
+		c.from = from.Object
+	}
+	ctx, c.cancel = context.WithCancel(ctx)
+	if !g.join(c) {
+		c.cancel()
+		s.stats.Cuts[CutEvicted].Add(1)
+		return
+	}
+	if c.from == 0 { // else it may have to wait for its first object
+		c.after, s.opened = s.opened, c.opened
+	}
+	s.cursors.Go(func() {
+		defer g.leave(c)
+		defer c.cancel()
+		s.stats.Cursors.Add(1)
+		defer s.stats.Cursors.Add(-1)
+		c.run(ctx, s.pub)
+	})
+}
+
+func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt.PublicationState) {
+	at := wire.Location{Group: d.object.Group, Object: d.object.Object}
+	if at.Less(from) || at.Group > state.EndGroup {
+		return
+	}
+	if err := s.pub.SendDatagram(d.object); err != nil {
+		s.stats.DatagramsLost.Add(1)
+		return
+	}
+	s.stats.DatagramsOut.Add(1)
+}
+
+// finish lets the open streams end, for as long as a stream may lag, resets the rest and sends PUBLISH_DONE.
+//
+// "A sender MUST NOT send PUBLISH_DONE until it has closed all streams it will ever open, and has no further
+// datagrams to send, for a subscription." [MOQT-18] Section 10.11, PUBLISH_DONE
+func (s *subscriber) finish(ctx context.Context, stop func(), code wire.DoneCode, reason string) {
+	drained := make(chan struct{})
+	go func() {
+		s.cursors.Wait()
+		close(drained)
+	}()
+	late := time.NewTimer(s.cfg.MaxLag)
+	defer late.Stop()
+	select {
+	case <-drained:
+	case <-ctx.Done():
+		return
+	case <-late.C:
+		stop()
+		<-drained
+	}
+	s.pub.Done(code, reason)
+}
+
+// cursor sends one subgroup to one subscriber.
+type cursor struct {
+	subgroup *subgroup
+	stats    *Stats
+	from     uint64        // first object id to send
+	timeout  time.Duration // age at which an object is too old to send; 0 is none
+
+	// Streams are opened in the order of arrival: among equal priorities the older one is sent first.
+	after  <-chan struct{} // closed when the cursor before has its stream
+	opened chan struct{}
+
+	cancel context.CancelFunc
+	writer atomic.Pointer[moqt.SubgroupWriter] // once the stream is open
+	why    atomic.Int32                        // 1 + the Cut that ended it from outside; 0 if none did
+}
+
+// cut resets the streams of cursors whose log is gone or which lag too far behind.
+func cut(cs []*cursor, why Cut) {
+	for _, c := range cs {
+		c.cut(why)
+	}
+}
+
+func (c *cursor) cut(why Cut) {
+	if !c.why.CompareAndSwap(0, 1+int32(why)) {
+		return
+	}
+	c.stats.Cuts[why].Add(1)
+	if w := c.writer.Load(); w != nil {
+		w.Reset(why.code())
+	}
+	c.cancel()
+}
+
+// code is what the subscriber is told.
+func (c Cut) code() wire.StreamCode {
+	switch c {
+	case CutEvicted, CutLag:
+		return wire.StreamTooFarBehind
+	case CutTimeout:
+		return wire.StreamDeliveryTimeout
+	}
+	return wire.StreamCancelled
+}
+
+// run opens the stream and copies the log onto it until the log or the stream ends.
+func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
+	w, offset, first, ok := c.open(ctx, pub)
+	if !ok {
+		return
+	}
+	defer context.AfterFunc(ctx, func() { w.Reset(wire.StreamCancelled) })()
+	if why := c.why.Load(); why != 0 { // cut while the stream was being opened
+		w.Reset(Cut(why - 1).code())
+		return
+	}
+	c.stats.SubgroupsOut.Add(1)
+	if len(first) > 0 {
+		if _, err := w.Write(first); err != nil {
+			c.failed(w, err)
+			return
+		}
+	}
+	for {
+		b, end, code, changed := c.subgroup.read(offset)
+		switch {
+		case len(b) > 0:
+			if c.timeout != 0 {
+				w.SetWriteDeadline(c.subgroup.arrivedAt(offset).Add(c.timeout))
+			}
+			n, err := w.Write(b)
+			c.stats.BytesOut.Add(uint64(n))
+			if err != nil {
+				c.failed(w, err)
+				return
+			}
+			offset += n
+			continue
+		case end == endFinished:
+			w.Close()
+			return
+		case end == endReset:
+			c.stats.Cuts[CutUpstream].Add(1)
+			w.Reset(code)
+			return
+		case end == endEvicted:
+			c.cut(CutEvicted)
+			return
+		}
+		select {
+		case <-changed:
+		case <-w.Context().Done():
+			c.failed(w, context.Cause(w.Context()))
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// open opens the stream once the cursor before has one.
+func (c *cursor) open(ctx context.Context, pub *moqt.Publication) (w *moqt.SubgroupWriter, offset int, first []byte, ok bool) {
+	defer close(c.opened)
+	if c.after != nil {
+		select {
+		case <-c.after:
+		case <-ctx.Done():
+			return nil, 0, nil, false
+		}
+	}
+	offset, first, ok = c.begin(ctx)
+	if !ok {
+		return nil, 0, nil, false
+	}
+	h := c.subgroup.header
+	h.FirstObject = h.FirstObject && first == nil
+	w, err := pub.OpenSubgroup(ctx, h)
+	if err != nil {
+		return nil, 0, nil, false
+	}
+	c.writer.Store(w)
+	return w, offset, first, true
+}
+
+// begin waits for the first object that the subscriber gets. It returns the offset to go on at and,
+// if that is not the start of the log, the object's header as the first on its stream.
+func (c *cursor) begin(ctx context.Context) (offset int, header []byte, ok bool) {
+	if c.from == 0 {
+		return 0, nil, true
+	}
+	for {
+		_, end, _, changed := c.subgroup.read(c.subgroup.length())
+		i := c.subgroup.firstAtOrAfter(c.from)
+		o, _, found := c.subgroup.object(i)
+		switch {
+		case found && i == 0:
+			return 0, nil, true
+		case found:
+			h := o.header()
+			first := wire.SubgroupCursor{HasProperties: c.subgroup.header.Properties}
+			b, err := first.Append(nil, &h, logVersion)
+			return o.payload, b, err == nil
+		case end != endOpen:
+			return 0, nil, false // nothing of it is wanted
+		case changed == nil:
+			continue // more came in between
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return 0, nil, false
+		}
+	}
+}
+
+// failed ends the stream after a write that did not go through.
+func (c *cursor) failed(w *moqt.SubgroupWriter, err error) {
+	var remote *moqt.StreamError
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		// "If the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream
+		// with the reset stream code DELIVERY_TIMEOUT" [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+		c.cut(CutTimeout)
+	case errors.As(err, &remote) && remote.Remote:
+		c.stats.Cuts[CutStopped].Add(1)
+	}
+	w.Reset(wire.StreamCancelled) // no effect if it was reset already
+}

@@ -1,0 +1,320 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/moqt/wire"
+)
+
+// session is one peer of the relay.
+type session struct {
+	relay *Relay
+	moqt  *moqt.Session
+	log   *slog.Logger
+	ctx   context.Context // ends with the session
+	done  chan struct{}   // closed when nothing of it runs any more
+
+	mu      sync.Mutex // guards ended and additions to tasks
+	ended   bool
+	tasks   sync.WaitGroup
+	tracks  map[*moqt.Publication]*track // what joining fetches refer to; guarded by mu
+	nextLog time.Time
+}
+
+// Serve runs the session of a connection that was accepted, until it ends or ctx does.
+// It returns how the session ended, as moqt.Session.Run does.
+func (r *Relay) Serve(ctx context.Context, conn moqt.Conn) error {
+	return r.serve(ctx, moqt.New(conn, r.cfg.Session), nil)
+}
+
+// Connect runs a session that this side has opened and announces the given namespaces on it, so that the tracks
+// that are published here can be subscribed to there. announced, if not nil, is called once all are accepted.
+func (r *Relay) Connect(ctx context.Context, conn moqt.Conn, cfg moqt.Config, namespaces []wire.Namespace, announced func()) error {
+	cfg.Logger = r.cfg.Logger
+	return r.serve(ctx, moqt.New(conn, cfg), func(s *session) error {
+		for _, ns := range namespaces {
+			if _, err := s.moqt.PublishNamespace(s.ctx, ns); err != nil {
+				return err
+			}
+		}
+		if announced != nil {
+			announced()
+		}
+		return nil
+	})
+}
+
+func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session) error) error {
+	s := &session{
+		relay: r, moqt: ms, ctx: ms.Context(), done: make(chan struct{}),
+		tracks: make(map[*moqt.Publication]*track),
+		log:    r.cfg.Logger.With("remote", ms.Conn().Info().RemoteAddr, "transport", string(ms.Conn().Info().Transport)),
+	}
+	defer close(s.done)
+	r.mu.Lock()
+	if r.draining {
+		r.mu.Unlock()
+		ms.Conn().Close(uint64(wire.SessionNoError), errDraining.Error())
+		return errDraining
+	}
+	r.sessions[s] = struct{}{}
+	r.stats.Sessions.Store(int64(len(r.sessions)))
+	r.mu.Unlock()
+
+	var failed error // of start; read after the tasks have ended
+	s.spawn(func() { s.accept(s.ctx) })
+	if start != nil {
+		s.spawn(func() {
+			if failed = start(s); failed != nil {
+				ms.Close(wire.SessionNoError, "")
+			}
+		})
+	}
+	err := ms.Run(ctx)
+
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.tasks.Wait()
+	r.mu.Lock()
+	delete(r.sessions, s)
+	r.stats.Sessions.Store(int64(len(r.sessions)))
+	r.mu.Unlock()
+
+	var peer *moqt.SessionError
+	switch {
+	case failed != nil && s.ctx.Err() != nil && err == nil:
+		err = failed
+	case errors.As(err, &peer):
+		s.log.Warn("session closed for the peer's fault", "code", peer.Code.String(), "reason", peer.Reason)
+	}
+	s.log.Debug("session ended", "error", err)
+	return err
+}
+
+// spawn runs f in a goroutine that the session waits for. It reports false if the session has ended.
+func (s *session) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.tasks.Go(f)
+	return true
+}
+
+// accept answers the peer's requests, each in a goroutine of its own; the session bounds how many are open.
+func (s *session) accept(ctx context.Context) {
+	for {
+		req, err := s.moqt.Accept(ctx)
+		if err != nil {
+			return
+		}
+		s.spawn(func() { s.handle(req) })
+	}
+}
+
+func (s *session) handle(req moqt.Request) {
+	switch req := req.(type) {
+	case *moqt.IncomingSubscribe:
+		s.answer(RequestSubscribe, req, s.subscribe(req))
+	case *moqt.IncomingPublish:
+		s.answer(RequestPublish, req, s.publish(req))
+	case *moqt.IncomingPublishNamespace:
+		s.answer(RequestPublishNamespace, req, s.publishNamespace(req))
+	case *moqt.IncomingSubscribeNamespace:
+		s.answer(RequestSubscribeNamespace, req, s.subscribeNamespace(req))
+	case *moqt.IncomingTrackStatus:
+		s.answer(RequestTrackStatus, req, s.trackStatus(req))
+	case *moqt.IncomingFetch:
+		s.answer(RequestFetch, req, s.fetch(req))
+	case *moqt.IncomingSubscribeTracks:
+		s.answer(RequestSubscribeTracks, req, refuse(wire.RequestNotSupported, "SUBSCRIBE_TRACKS is not supported yet"))
+	default:
+		req.Reject(nil)
+	}
+}
+
+// answer counts a request that was dealt with, and refuses it if the handler says so.
+func (s *session) answer(kind RequestKind, req moqt.Request, refused *moqt.RequestError) {
+	if refused == nil {
+		s.relay.stats.Requests[kind].Accepted.Add(1)
+		return
+	}
+	s.relay.stats.Requests[kind].Refused.Add(1)
+	s.log.Debug("request refused", "kind", kind.String(), "code", refused.Code.String(), "reason", refused.Reason)
+	req.Reject(refused)
+}
+
+// checkName refuses names that are never served.
+//
+// [MOQT-18] Section 3.2.1, Reserved Namespaces; Section 3.2.2, Session-Level Tracks and Namespaces
+func checkName(ns wire.Namespace) *moqt.RequestError {
+	if ns.IsForbidden() || ns.IsSession() {
+		return refuse(wire.RequestDoesNotExist, "reserved namespace")
+	}
+	return nil
+}
+
+// subscribe serves a SUBSCRIBE until it ends.
+func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
+	if refused := checkName(req.Track.Namespace); refused != nil {
+		return refused
+	}
+	wait := req.Params.RendezvousTimeout.Or(0).Duration()
+	rt, refused := s.relay.acquire(req.Context(), req.Track, wait)
+	if refused != nil {
+		return refused
+	}
+	defer rt.release()
+	pub, err := req.Accept(moqt.AcceptSubscribe{Largest: rt.track.largestObject, Properties: rt.track.properties()})
+	if err != nil {
+		var refused *moqt.RequestError
+		if errors.As(err, &refused) { // the session has refused it already
+			s.relay.stats.Requests[RequestSubscribe].Refused.Add(1)
+		}
+		return nil
+	}
+	s.mu.Lock()
+	s.tracks[pub] = rt.track
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.tracks, pub)
+		s.mu.Unlock()
+	}()
+	sub := &subscriber{track: rt.track, pub: pub, cfg: &s.relay.cfg, stats: &s.relay.stats}
+	sub.run(s.ctx)
+	return nil
+}
+
+// publish takes a PUBLISH and feeds its track until it ends.
+//
+// "The relay MAY respond with PUBLISH_OK in Forward State=0 until there are known subscribers"
+// [MOQT-18] Section 9.5, Publisher Interactions
+func (s *session) publish(req *moqt.IncomingPublish) *moqt.RequestError {
+	if refused := checkName(req.Track.Namespace); refused != nil {
+		return refused
+	}
+	r := s.relay
+	r.mu.Lock()
+	rt := r.routes[req.Track]
+	if rt == nil {
+		if len(r.routes) >= r.cfg.MaxTracks {
+			r.mu.Unlock()
+			return refuse(wire.RequestExcessiveLoad, "too many tracks")
+		}
+		rt = r.newRoute(req.Track, false)
+	}
+	if rt.local {
+		r.mu.Unlock()
+		return refuse(wire.RequestUninterested, "this track is published here")
+	}
+	l := &link{session: s, pushed: true}
+	rt.links[s] = l // takes the place of a SUBSCRIBE to the same publisher
+	forward := rt.holds > 0
+	r.mu.Unlock()
+	sub, err := req.Accept(wire.Params{Forward: wire.Some(forward)})
+	if err != nil {
+		rt.drop(l, refuse(wire.RequestDoesNotExist, "the publisher was lost"))
+		return nil
+	}
+	rt.feed(s.ctx, l, sub)
+	return nil
+}
+
+// publishNamespace holds an announcement until the publisher withdraws it or is lost.
+func (s *session) publishNamespace(req *moqt.IncomingPublishNamespace) *moqt.RequestError {
+	if refused := checkName(req.Namespace); refused != nil {
+		return refused
+	}
+	if err := req.Accept(); err != nil {
+		return nil
+	}
+	a, refused := s.relay.announce(s, req.Namespace)
+	if refused != nil {
+		req.Revoke(wire.StreamExcessiveLoad)
+		return nil
+	}
+	s.log.Info("namespace announced", "namespace", req.Namespace.String())
+	<-req.Context().Done()
+	// A publisher that ends its session properly has left, one that is cut off may come back.
+	lost := s.ctx.Err() != nil && !errors.Is(context.Cause(s.ctx), moqt.ErrClosed)
+	s.relay.withdraw(req.Namespace, a, lost)
+	s.log.Info("namespace gone", "namespace", req.Namespace.String(), "lost", lost)
+	return nil
+}
+
+// subscribeNamespace tells the peer of the namespaces below its prefix, as they come and go.
+func (s *session) subscribeNamespace(req *moqt.IncomingSubscribeNamespace) *moqt.RequestError {
+	if refused := checkName(req.Prefix); refused != nil {
+		return refused
+	}
+	if err := req.Accept(); err != nil {
+		return nil
+	}
+	told := make(map[wire.Namespace]uint64)
+	for {
+		now, changed := s.relay.namespaces(req.Prefix)
+		for ns, restarts := range told {
+			if again, there := now[ns]; !there || again != restarts {
+				if req.Withdraw(ns) != nil {
+					return nil
+				}
+				delete(told, ns)
+			}
+		}
+		for ns, restarts := range now {
+			if _, known := told[ns]; !known {
+				if req.Announce(ns) != nil {
+					return nil
+				}
+				told[ns] = restarts
+			}
+		}
+		select {
+		case <-changed:
+		case <-req.Context().Done():
+			return nil
+		}
+	}
+}
+
+// trackStatus answers from a track that is carried, else asks a publisher.
+func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError {
+	if refused := checkName(req.Track.Namespace); refused != nil {
+		return refused
+	}
+	r := s.relay
+	r.mu.Lock()
+	rt := r.routes[req.Track]
+	established := rt != nil && rt.established
+	ss := r.publishers(req.Track.Namespace)
+	r.mu.Unlock()
+	switch {
+	case established:
+		var largest wire.Opt[wire.Location]
+		if at, ok := rt.track.largestObject(); ok {
+			largest = wire.Some(at)
+		}
+		req.Accept(moqt.TrackStatus{Largest: largest, Properties: rt.track.properties()})
+		return nil
+	case len(ss) == 0:
+		return refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
+	}
+	status, err := ss[0].moqt.TrackStatus(req.Context(), req.Track)
+	if err != nil {
+		var refused *moqt.RequestError
+		if errors.As(err, &refused) {
+			return refuse(refused.Code, "the publisher refused")
+		}
+		return refuse(wire.RequestInternalError, "the publisher did not answer")
+	}
+	req.Accept(status)
+	return nil
+}

@@ -1,0 +1,98 @@
+package relay
+
+import "sync/atomic"
+
+// Cut says why a subscriber's stream was reset before its end. The values are metric labels too.
+type Cut int
+
+// The reasons.
+const (
+	CutEvicted  Cut = iota // its group left the cache: TOO_FAR_BEHIND
+	CutLag                 // its group was superseded longer than Config.MaxLag ago: TOO_FAR_BEHIND
+	CutTimeout             // a delivery timeout passed: DELIVERY_TIMEOUT
+	CutUpstream            // the publisher reset it, or was lost
+	CutEnded               // the track is no longer carried
+	CutStopped             // the subscriber sent STOP_SENDING
+	numCuts
+)
+
+// String returns the reason as a metric label.
+func (c Cut) String() string {
+	return [numCuts]string{"evicted", "lag", "timeout", "upstream", "ended", "stopped"}[c]
+}
+
+// Evict says why a group left the cache. The values are metric labels too.
+type Evict int
+
+// The reasons.
+const (
+	EvictAge   Evict = iota // older than Config.CacheAge
+	EvictBytes              // Config.CacheBytes or Config.CacheTrackBytes was reached
+	EvictCount              // too many subgroups
+	numEvicts
+)
+
+// String returns the reason as a metric label.
+func (e Evict) String() string { return [numEvicts]string{"age", "bytes", "count"}[e] }
+
+// Refusal says why a relay did not take an incoming subgroup or datagram. The values are metric labels too.
+type Refusal int
+
+// The reasons.
+const (
+	RefusedDuplicate Refusal = iota // another publisher brings it, or its group was evicted
+	RefusedTooLarge                 // its group alone is over Config.CacheTrackBytes
+	numRefusals
+)
+
+// String returns the reason as a metric label.
+func (r Refusal) String() string { return [numRefusals]string{"duplicate", "too_large"}[r] }
+
+// Stats counts what a relay has done since New. All fields may be read at any time.
+type Stats struct {
+	Sessions      atomic.Int64 // now
+	Tracks        atomic.Int64 // now
+	Subscribers   atomic.Int64 // downstream subscriptions now
+	Upstreams     atomic.Int64 // upstream subscriptions now
+	Namespaces    atomic.Int64 // announced now
+	Cursors       atomic.Int64 // subgroup streams being sent now
+	ObjectsIn     atomic.Uint64
+	BytesIn       atomic.Uint64 // payload
+	DatagramsIn   atomic.Uint64
+	SubgroupsIn   atomic.Uint64
+	SubgroupsOut  atomic.Uint64 // streams opened to subscribers
+	BytesOut      atomic.Uint64 // on subgroup streams, headers of objects included
+	DatagramsOut  atomic.Uint64 // handed to the session's queue
+	DatagramsLost atomic.Uint64 // overwritten before a subscriber's turn came, or too large for its path
+	Takeovers     atomic.Uint64 // a track went on with another publisher
+
+	Cuts           [numCuts]atomic.Uint64
+	CacheEvictions [numEvicts]atomic.Uint64
+	Refusals       [numRefusals]atomic.Uint64
+	Requests       [numRequestKinds]RequestStats
+}
+
+// RequestStats counts the answers given to one kind of request.
+type RequestStats struct{ Accepted, Refused atomic.Uint64 }
+
+// RequestKind is a kind of incoming request. The values are metric labels too.
+type RequestKind int
+
+// The kinds.
+const (
+	RequestSubscribe RequestKind = iota
+	RequestPublish
+	RequestPublishNamespace
+	RequestSubscribeNamespace
+	RequestSubscribeTracks
+	RequestTrackStatus
+	RequestFetch
+	numRequestKinds
+)
+
+// String returns the kind as a metric label.
+func (k RequestKind) String() string {
+	return [numRequestKinds]string{
+		"subscribe", "publish", "publish_namespace", "subscribe_namespace", "subscribe_tracks", "track_status", "fetch",
+	}[k]
+}

@@ -1,0 +1,385 @@
+package relay
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/moqt/wire"
+)
+
+// Bounds of one track's log beside those of the cache's Config.
+const (
+	// maxDatagrams is how many of the newest datagrams a track keeps: what a subscriber may fall
+	// behind before it misses some, 5 s of 20 ms audio frames.
+	maxDatagrams = 256
+
+	// maxSubgroups bounds the subgroups that a track keeps, however small they are.
+	maxSubgroups = 2048
+)
+
+// track is the log of one track: its newest groups and datagrams. Upstreams write it, subscribers
+// hold positions in it.
+type track struct {
+	// Fixed after newTrack.
+	name  wire.FullTrackName
+	cache *cache
+	stats *Stats
+
+	mu        sync.Mutex // guards what follows; taken before subgroup.mu, after Relay.mu
+	props     wire.Properties
+	groups    []*group    // by rising id
+	arrivals  []*subgroup // in order of arrival; nil once evicted
+	base      uint64      // sequence number of arrivals[0]
+	datagrams []datagram  // newest maxDatagrams, a ring: number n is at n%maxDatagrams
+	dgNext    uint64      // sequence number of the next datagram
+	cost      int
+	largest   wire.Location
+	published bool   // an object has arrived or an upstream has told of one: largest is valid
+	floor     uint64 // groups below were evicted: late streams of theirs are refused
+	leader    *link  // who brought the newest group or datagram
+	ended     *ending
+	changed   chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// group holds the subgroups of one group that are in the cache.
+type group struct {
+	id         uint64
+	subgroups  []*subgroup
+	superseded time.Time // when a later group began; zero for the newest
+}
+
+// datagram is one object that came as a datagram.
+type datagram struct {
+	object  moqt.Datagram
+	arrived time.Time
+}
+
+// ending says how a track ended, in the words of PUBLISH_DONE.
+type ending struct {
+	code   wire.DoneCode
+	reason string
+}
+
+// position is a subscriber's place in a track's log.
+type position struct {
+	subgroup uint64 // sequence number of the next arrival to look at
+	datagram uint64 // sequence number of the next datagram
+}
+
+func newTrack(name wire.FullTrackName, c *cache, st *Stats) *track {
+	return &track{name: name, cache: c, stats: st}
+}
+
+// openSubgroup begins the log of a subgroup that a publisher brings. The log is nil if the track does not take it:
+// it is there already and did not end in a reset, its group was evicted, or it is older than what another publisher
+// has brought. restarted says that it is older because its publisher, the only one left, has begun anew.
+func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s *subgroup, restarted bool) {
+	t.mu.Lock()
+	if t.ended != nil {
+		t.mu.Unlock()
+		return nil, false
+	}
+	if stale, restarted := t.stale(h.Group, by); stale || h.Group < t.floor {
+		t.mu.Unlock()
+		return nil, restarted
+	}
+	g := t.group(h.Group, now)
+	for _, other := range g.subgroups {
+		if other.header.Subgroup == h.Subgroup && !other.wasReset() {
+			t.mu.Unlock()
+			return nil, false
+		}
+	}
+	s = newSubgroup(h, now)
+	g.subgroups = append(g.subgroups, s)
+	t.arrivals = append(t.arrivals, s)
+	t.addCost(s.charged())
+	if g == t.groups[len(t.groups)-1] {
+		t.leader = by
+	}
+	var old []*cursor
+	for len(t.arrivals) > maxSubgroups && len(t.groups) > 1 {
+		old = append(old, t.evictOldest()...)
+		t.stats.CacheEvictions[EvictCount].Add(1)
+	}
+	t.wake()
+	t.mu.Unlock()
+	cut(old, CutEvicted)
+	return s, false
+}
+
+// stale reports whether a publisher brings a group older than the newest that another one has brought, and whether
+// that other one is gone and this one has brought nothing yet: then it has begun anew. t.mu is held.
+func (t *track) stale(group uint64, by *link) (stale, restarted bool) {
+	if t.leader == nil || t.leader == by || group >= t.largest.Group {
+		return false, false
+	}
+	return true, t.leader.gone.Load() && !by.brought.Load()
+}
+
+// group returns the group with this id, new if need be, and notes which groups it supersedes.
+func (t *track) group(id uint64, now time.Time) *group {
+	i, found := slices.BinarySearchFunc(t.groups, id, func(g *group, id uint64) int {
+		switch {
+		case g.id < id:
+			return -1
+		case g.id > id:
+			return 1
+		}
+		return 0
+	})
+	if found {
+		return t.groups[i]
+	}
+	g := &group{id: id}
+	if i < len(t.groups) {
+		g.superseded = now
+	} else {
+		for _, older := range t.groups {
+			if older.superseded.IsZero() {
+				older.superseded = now
+			}
+		}
+	}
+	t.groups = slices.Insert(t.groups, i, g)
+	return g
+}
+
+// objectBegan notes an object's place and what its header cost.
+func (t *track) objectBegan(at wire.Location, grown int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.addCost(grown)
+	t.saw(at)
+}
+
+func (t *track) saw(at wire.Location) {
+	if !t.published || t.largest.Less(at) {
+		t.largest, t.published = at, true
+	}
+}
+
+// grew notes bytes added to a subgroup, and evicts what no longer fits.
+func (t *track) grew(n int) {
+	if n == 0 {
+		return
+	}
+	t.mu.Lock()
+	t.addCost(n)
+	var old []*cursor
+	for t.cost > t.cache.maxTrack && len(t.groups) > 0 {
+		// The newest group goes last, and only if it alone is over the bound.
+		old = append(old, t.evictOldest()...)
+		t.stats.CacheEvictions[EvictBytes].Add(1)
+	}
+	t.mu.Unlock()
+	cut(old, CutEvicted)
+	t.cache.trim()
+}
+
+// addDatagram appends an object that a publisher brings as a datagram, under the conditions of openSubgroup.
+func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) (ok, restarted bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended != nil {
+		return false, false
+	}
+	if stale, restarted := t.stale(d.Group, by); stale {
+		return false, restarted
+	}
+	if d.Group >= t.largest.Group {
+		t.leader = by
+	}
+	if len(t.datagrams) < maxDatagrams {
+		t.datagrams = append(t.datagrams, datagram{d, now})
+		t.addCost(len(d.Payload) + len(d.Properties) + objectOverhead)
+	} else {
+		old := &t.datagrams[t.dgNext%maxDatagrams]
+		t.addCost(len(d.Payload) + len(d.Properties) - len(old.object.Payload) - len(old.object.Properties))
+		*old = datagram{d, now}
+	}
+	t.dgNext++
+	t.saw(wire.Location{Group: d.Group, Object: d.Object})
+	t.wake()
+	return true, false
+}
+
+// addCost changes the books of track and cache; t.mu is held.
+func (t *track) addCost(n int) {
+	t.cost += n
+	t.cache.total.Add(int64(n))
+}
+
+// evictOldest drops the group with the smallest id and returns the cursors that were still reading it.
+func (t *track) evictOldest() (old []*cursor) {
+	g := t.groups[0]
+	t.groups = slices.Delete(t.groups, 0, 1)
+	t.floor = max(t.floor, g.id+1)
+	for _, s := range g.subgroups {
+		readers, cost := s.evict()
+		t.addCost(-cost)
+		old = append(old, readers...)
+	}
+	// Arrival order is nearly group order: the evicted stand in front.
+	for i, s := range t.arrivals {
+		if s != nil && s.header.Group == g.id {
+			t.arrivals[i] = nil
+		}
+	}
+	n := 0
+	for n < len(t.arrivals) && t.arrivals[n] == nil {
+		n++
+	}
+	t.arrivals = slices.Delete(t.arrivals, 0, n)
+	t.base += uint64(n)
+	return old
+}
+
+// expire evicts groups that were superseded longer than age ago, and returns the cursors
+// that are still reading one that was superseded longer than lag ago.
+func (t *track) expire(now time.Time, age, lag time.Duration) {
+	t.mu.Lock()
+	var evicted, late []*cursor
+	for len(t.groups) > 1 && !t.groups[0].superseded.IsZero() && now.Sub(t.groups[0].superseded) > age {
+		evicted = append(evicted, t.evictOldest()...)
+		t.stats.CacheEvictions[EvictAge].Add(1)
+	}
+	for _, g := range t.groups {
+		if g.superseded.IsZero() || now.Sub(g.superseded) <= lag {
+			continue
+		}
+		for _, s := range g.subgroups {
+			late = append(late, s.stragglers()...)
+		}
+	}
+	t.mu.Unlock()
+	cut(evicted, CutEvicted)
+	cut(late, CutLag)
+}
+
+// oldest returns when the oldest group that could be evicted was superseded.
+func (t *track) oldest() (superseded time.Time, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.groups) == 0 || t.groups[0].superseded.IsZero() {
+		return time.Time{}, false
+	}
+	return t.groups[0].superseded, true
+}
+
+// evict drops the oldest group if a newer one is there.
+func (t *track) evict() {
+	t.mu.Lock()
+	var old []*cursor
+	if len(t.groups) > 1 {
+		old = t.evictOldest()
+		t.stats.CacheEvictions[EvictBytes].Add(1)
+	}
+	t.mu.Unlock()
+	cut(old, CutEvicted)
+}
+
+// clear drops everything for good: the track is no longer carried.
+func (t *track) clear() {
+	t.mu.Lock()
+	if t.ended == nil {
+		t.ended = &ending{code: wire.DoneSubscriptionEnded}
+	}
+	var old []*cursor
+	for len(t.groups) > 0 {
+		old = append(old, t.evictOldest()...)
+	}
+	for _, d := range t.datagrams {
+		t.addCost(-len(d.object.Payload) - len(d.object.Properties) - objectOverhead)
+	}
+	t.datagrams, t.dgNext = nil, 0
+	t.wake()
+	t.mu.Unlock()
+	cut(old, CutEnded)
+}
+
+// end says that no more objects will come. Only the first call has an effect.
+func (t *track) end(code wire.DoneCode, reason string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended == nil {
+		t.ended = &ending{code: code, reason: reason}
+		t.wake()
+	}
+}
+
+func (t *track) wake() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// setProperties replaces the Track Properties by a newer full set and takes over what
+// the publisher says of the largest object.
+//
+// "Relays MUST NOT attempt to merge sets" [MOQT-18] Section 2.5, Properties
+func (t *track) setProperties(p wire.Properties, largest wire.Opt[wire.Location]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.props = p
+	if at, ok := largest.Get(); ok {
+		t.saw(at)
+	}
+}
+
+func (t *track) properties() wire.Properties {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.props
+}
+
+// largestObject returns the largest location known, if there is any.
+func (t *track) largestObject() (wire.Location, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.largest, t.published
+}
+
+// start returns the position of a subscriber that is to see everything cached from this group on,
+// and of the datagrams those yet to come.
+func (t *track) start(group uint64) position {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := position{subgroup: t.base + uint64(len(t.arrivals)), datagram: t.dgNext}
+	for i, s := range t.arrivals {
+		if s != nil && s.header.Group >= group {
+			p.subgroup = t.base + uint64(i)
+			break
+		}
+	}
+	return p
+}
+
+// after appends what has arrived since p to subs and dgs and moves p on. missed counts the
+// datagrams that were overwritten before they were looked at. ended is set once nothing more will come.
+// The channel is closed at the next change.
+func (t *track) after(p *position, subs []*subgroup, dgs []datagram) (_ []*subgroup, _ []datagram, missed uint64, ended *ending, changed <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.subgroup = max(p.subgroup, t.base)
+	for _, s := range t.arrivals[min(p.subgroup-t.base, uint64(len(t.arrivals))):] {
+		if s != nil {
+			subs = append(subs, s)
+		}
+	}
+	p.subgroup = t.base + uint64(len(t.arrivals))
+	if oldest := t.dgNext - uint64(len(t.datagrams)); p.datagram < oldest {
+		missed = oldest - p.datagram
+		p.datagram = oldest
+	}
+	for ; p.datagram < t.dgNext; p.datagram++ {
+		dgs = append(dgs, t.datagrams[p.datagram%maxDatagrams])
+	}
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	return subs, dgs, missed, t.ended, t.changed
+}

@@ -1,0 +1,145 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/moqt/wire"
+)
+
+// upstream feeds a track from one publisher's subscription.
+type upstream struct {
+	// Fixed.
+	link  *link
+	sub   *moqt.Subscription
+	stats *Stats
+	now   func() time.Time
+
+	mu    sync.Mutex // guards route, which changes if the publisher begins anew
+	route *route
+}
+
+// run copies what the publisher sends into the track's log, until the subscription ends. It returns
+// why, as Subscription.Next does, after every subgroup is dealt with.
+func (u *upstream) run(ctx context.Context) error {
+	u.stats.Upstreams.Add(1)
+	defer u.stats.Upstreams.Add(-1)
+	var subgroups sync.WaitGroup // at most as many as the peer may open streams
+	defer subgroups.Wait()
+	for {
+		in, err := u.sub.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if in.Datagram != nil {
+			u.takeDatagram(in.Datagram)
+			continue
+		}
+		subgroups.Go(func() { u.ingest(in.Subgroup) })
+	}
+}
+
+// open begins the log of a subgroup; nil if it is not taken.
+func (u *upstream) open(h moqt.SubgroupHeader) (*track, *subgroup) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	s, restarted := u.route.track.openSubgroup(h, u.link, u.now())
+	if restarted {
+		u.route = u.route.restart(u.link)
+		s, _ = u.route.track.openSubgroup(h, u.link, u.now())
+	}
+	if s != nil {
+		u.link.brought.Store(true)
+	}
+	return u.route.track, s
+}
+
+func (u *upstream) takeDatagram(d *moqt.Datagram) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.stats.DatagramsIn.Add(1)
+	ok, restarted := u.route.track.addDatagram(*d, u.link, u.now())
+	if restarted {
+		u.route = u.route.restart(u.link)
+		ok, _ = u.route.track.addDatagram(*d, u.link, u.now())
+	}
+	if !ok {
+		u.stats.Refusals[RefusedDuplicate].Add(1)
+		return
+	}
+	u.link.brought.Store(true)
+}
+
+// current returns the route that the publisher feeds now.
+func (u *upstream) current() *route {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.route
+}
+
+// ingest copies one subgroup stream into the log as it arrives: what has come in of an object
+// goes out while the rest is still on its way.
+func (u *upstream) ingest(r *moqt.SubgroupReader) {
+	u.stats.SubgroupsIn.Add(1)
+	// The subgroup's id may be that of its first object, so the log begins with one.
+	obj, err := r.Next()
+	if err != nil && !r.SubgroupKnown() {
+		return
+	}
+	h := r.Header()
+	t, s := u.open(h)
+	if s == nil {
+		u.stats.Refusals[RefusedDuplicate].Add(1)
+		r.Stop(wire.StreamCancelled)
+		return
+	}
+	for err == nil {
+		u.stats.ObjectsIn.Add(1)
+		var grown int
+		if grown, err = s.beginObject(obj, u.now()); err != nil {
+			r.Stop(wire.StreamInternalError)
+			break
+		}
+		t.objectBegan(wire.Location{Group: h.Group, Object: obj.ID}, grown)
+		if err = u.copyPayload(t, s, r); err != nil {
+			break
+		}
+		if s.gone() {
+			u.stats.Refusals[RefusedTooLarge].Add(1)
+			r.Stop(wire.StreamExcessiveLoad)
+			return
+		}
+		obj, err = r.Next()
+	}
+	if err == io.EOF {
+		s.finish(endFinished, 0)
+		return
+	}
+	// "A relay might immediately reset the corresponding downstream stream"
+	// [MOQT-18] Section 11.4.3, Closing Subgroup Streams
+	code := wire.StreamCancelled
+	var reset *moqt.StreamError
+	if errors.As(err, &reset) {
+		code = wire.StreamCode(reset.Code)
+	}
+	s.finish(endReset, code)
+}
+
+// copyPayload appends the payload of the current object, piece by piece.
+func (u *upstream) copyPayload(t *track, s *subgroup, r *moqt.SubgroupReader) error {
+	for {
+		b, err := r.ReadChunk()
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		u.stats.BytesIn.Add(uint64(len(b)))
+		t.grew(s.append(b))
+	}
+}
