@@ -99,11 +99,7 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 	if g == t.groups[len(t.groups)-1] {
 		t.leader = by
 	}
-	var old []*cursor
-	for len(t.arrivals) > maxSubgroups && len(t.groups) > 1 {
-		old = append(old, t.evictOldest()...)
-		t.stats.CacheEvictions[EvictCount].Add(1)
-	}
+	old := t.fit()
 	t.wake()
 	t.mu.Unlock()
 	cut(old, CutEvicted)
@@ -150,9 +146,9 @@ func (t *track) group(id uint64, now time.Time) *group {
 // objectBegan notes an object's place and what its header cost.
 func (t *track) objectBegan(at wire.Location, grown int) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.addCost(grown)
 	t.saw(at)
+	t.mu.Unlock()
+	t.grew(grown)
 }
 
 func (t *track) saw(at wire.Location) {
@@ -161,22 +157,31 @@ func (t *track) saw(at wire.Location) {
 	}
 }
 
-// grew notes bytes added to a subgroup, and evicts what no longer fits.
+// grew notes that a subgroup costs more, and evicts what no longer fits.
 func (t *track) grew(n int) {
 	if n == 0 {
 		return
 	}
 	t.mu.Lock()
 	t.addCost(n)
-	var old []*cursor
-	for t.cost > t.cache.maxTrack && len(t.groups) > 0 {
-		// The newest group goes last, and only if it alone is over the bound.
-		old = append(old, t.evictOldest()...)
-		t.stats.CacheEvictions[EvictBytes].Add(1)
-	}
+	old := t.fit()
 	t.mu.Unlock()
 	cut(old, CutEvicted)
 	t.cache.trim()
+}
+
+// fit evicts groups until the track is within its bounds and returns the cursors that were still reading
+// them. The newest group goes last, and only if it alone is over the bound. t.mu is held.
+func (t *track) fit() (old []*cursor) {
+	for t.cost > t.cache.maxTrack && len(t.groups) > 0 {
+		old = append(old, t.evictOldest()...)
+		t.stats.CacheEvictions[EvictBytes].Add(1)
+	}
+	for len(t.arrivals) > maxSubgroups && len(t.groups) > 1 {
+		old = append(old, t.evictOldest()...)
+		t.stats.CacheEvictions[EvictCount].Add(1)
+	}
+	return old
 }
 
 // addDatagram appends an object that a publisher brings as a datagram, under the conditions of openSubgroup.
