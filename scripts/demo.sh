@@ -19,14 +19,14 @@ metrics=http://$ops/metrics
 set -m
 pids=()
 stop() {
-	trap - INT TERM EXIT
+	trap - INT TERM HUP PIPE EXIT
 	local i
 	for ((i = ${#pids[@]} - 1; i >= 0; i--)); do # publisher first
 		kill -TERM "${pids[i]}" 2>/dev/null || continue
 		wait "${pids[i]}" || true
 	done
 }
-trap 'stop; exit 0' INT TERM
+trap 'stop; exit 0' INT TERM HUP PIPE
 trap stop EXIT
 
 "${relay[@]}" </dev/null &
