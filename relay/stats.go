@@ -96,3 +96,15 @@ func (k RequestKind) String() string {
 		"subscribe", "publish", "publish_namespace", "subscribe_namespace", "subscribe_tracks", "track_status", "fetch",
 	}[k]
 }
+
+// Values returns how many reasons there are; they run from 0.
+func (Cut) Values() int { return int(numCuts) }
+
+// Values returns how many reasons there are; they run from 0.
+func (Evict) Values() int { return int(numEvicts) }
+
+// Values returns how many reasons there are; they run from 0.
+func (Refusal) Values() int { return int(numRefusals) }
+
+// Values returns how many kinds there are; they run from 0.
+func (RequestKind) Values() int { return int(numRequestKinds) }

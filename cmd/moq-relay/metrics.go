@@ -1,0 +1,110 @@
+package main
+
+import (
+	"github.com/moq-c4/moq-c4/internal/ops"
+	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/relay"
+)
+
+// exportMetrics shows the counters of relay and transport.
+func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
+	type stats = *relay.Stats
+	read := func() stats { return r.Stats() }
+	num := func(v int64) float64 { return float64(v) }
+	ops.Export(reg, read,
+		ops.GaugeOf("moq_relay_sessions", "MOQT sessions now.", func(s stats) float64 { return num(s.Sessions.Load()) }),
+		ops.GaugeOf("moq_relay_tracks", "Tracks carried now.", func(s stats) float64 { return num(s.Tracks.Load()) }),
+		ops.GaugeOf("moq_relay_namespaces", "Namespaces announced now.", func(s stats) float64 { return num(s.Namespaces.Load()) }),
+		ops.GaugeOf("moq_relay_subscribers", "Downstream subscriptions now.", func(s stats) float64 { return num(s.Subscribers.Load()) }),
+		ops.GaugeOf("moq_relay_upstreams", "Upstream subscriptions now.", func(s stats) float64 { return num(s.Upstreams.Load()) }),
+		ops.GaugeOf("moq_relay_open_streams", "Subgroup streams being sent now.", func(s stats) float64 { return num(s.Cursors.Load()) }),
+		ops.GaugeOf("moq_relay_cache_bytes", "Bytes in the cache, as its bounds count them.", func(stats) float64 { return num(r.CacheBytes()) }),
+		ops.CounterOf("moq_relay_objects_received_total", "Objects received on subgroup streams.", func(s stats) float64 { return float64(s.ObjectsIn.Load()) }),
+		ops.CounterOf("moq_relay_received_bytes_total", "Payload bytes received on subgroup streams.", func(s stats) float64 { return float64(s.BytesIn.Load()) }),
+		ops.CounterOf("moq_relay_subgroups_received_total", "Subgroup streams received.", func(s stats) float64 { return float64(s.SubgroupsIn.Load()) }),
+		ops.CounterOf("moq_relay_datagrams_received_total", "Objects received as datagrams.", func(s stats) float64 { return float64(s.DatagramsIn.Load()) }),
+		ops.CounterOf("moq_relay_sent_bytes_total", "Bytes written to subgroup streams.", func(s stats) float64 { return float64(s.BytesOut.Load()) }),
+		ops.CounterOf("moq_relay_subgroups_sent_total", "Subgroup streams opened to subscribers.", func(s stats) float64 { return float64(s.SubgroupsOut.Load()) }),
+		ops.CounterOf("moq_relay_datagrams_sent_total", "Objects handed on as datagrams.", func(s stats) float64 { return float64(s.DatagramsOut.Load()) }),
+		ops.CounterOf("moq_relay_datagrams_missed_total", "Datagrams that a subscriber missed: overwritten before its turn, or too large for its path.", func(s stats) float64 { return float64(s.DatagramsLost.Load()) }),
+		ops.CounterOf("moq_relay_takeovers_total", "Times that a publisher took the place of a lost one or began anew.", func(s stats) float64 { return float64(s.Takeovers.Load()) }),
+		byReason("moq_relay_streams_cut_total", "Subgroup streams reset before their end, by reason.", labels[relay.Cut](), func(s stats, i int) uint64 { return s.Cuts[i].Load() }),
+		byReason("moq_relay_cache_evictions_total", "Groups evicted from the cache, by reason.", labels[relay.Evict](), func(s stats, i int) uint64 { return s.CacheEvictions[i].Load() }),
+		byReason("moq_relay_refused_total", "Incoming subgroups and datagrams not taken, by reason.", labels[relay.Refusal](), func(s stats, i int) uint64 { return s.Refusals[i].Load() }),
+		byRequest(),
+	)
+	exportTransport(reg, l)
+}
+
+// enum is a counted reason whose values run from 0 to below some number.
+type enum interface {
+	~int
+	String() string
+	Values() int
+}
+
+// labels returns the label values of a reason in the order of its constants.
+func labels[E enum]() []string {
+	var e E
+	vs := make([]string, e.Values())
+	for i := range vs {
+		vs[i] = E(i).String()
+	}
+	return vs
+}
+
+func byReason(name, help string, values []string, count func(s *relay.Stats, i int) uint64) ops.Series[*relay.Stats] {
+	index := make(map[string]int, len(values))
+	for i, v := range values {
+		index[v] = i
+	}
+	return ops.CounterBy(name, help, []ops.Label{{Name: "reason", Values: values}}, func(s *relay.Stats, l []string) float64 {
+		return float64(count(s, index[l[0]]))
+	})
+}
+
+func byRequest() ops.Series[*relay.Stats] {
+	kinds := labels[relay.RequestKind]()
+	index := make(map[string]int, len(kinds))
+	for i, v := range kinds {
+		index[v] = i
+	}
+	return ops.CounterBy("moq_relay_requests_total", "Requests answered, by kind and result.",
+		[]ops.Label{{Name: "kind", Values: kinds}, {Name: "result", Values: []string{"accepted", "refused"}}},
+		func(s *relay.Stats, l []string) float64 {
+			r := &s.Requests[index[l[0]]]
+			if l[1] == "accepted" {
+				return float64(r.Accepted.Load())
+			}
+			return float64(r.Refused.Load())
+		})
+}
+
+func exportTransport(reg *ops.Registry, l *quicnet.Listener) {
+	type stats = quicnet.Stats
+	transports := []ops.Label{{Name: "transport", Values: []string{"quic", "webtransport"}}}
+	ops.Export(reg, l.Stats,
+		ops.GaugeOf("moq_relay_pending_connections", "Connections in their handshake or not yet a session.", func(s stats) float64 { return float64(s.Pending) }),
+		ops.CounterBy("moq_relay_handshakes_total", "QUIC handshakes, by result.", []ops.Label{{Name: "result", Values: []string{"ok", "failed", "refused"}}},
+			func(s stats, l []string) float64 {
+				return float64(map[string]uint64{"ok": s.HandshakesOK, "failed": s.HandshakesFailed, "refused": s.Refused}[l[0]])
+			}),
+		ops.CounterBy("moq_relay_connections_total", "Connections that became a session, by transport.", transports,
+			func(s stats, l []string) float64 {
+				return float64(map[string]uint64{"quic": s.QUICSessions, "webtransport": s.WebTransportSessions}[l[0]])
+			}),
+		ops.GaugeBy("moq_relay_connections", "Connections with a session now, by transport.", transports,
+			func(s stats, l []string) float64 {
+				return float64(map[string]int{"quic": s.QUICLive, "webtransport": s.WebTransportLive}[l[0]])
+			}),
+		ops.CounterBy("moq_relay_connections_failed_total", "Connections that completed the handshake but became no session, by reason.",
+			[]ops.Label{{Name: "reason", Values: []string{"no_protocol", "origin", "setup_timeout", "setup_failed"}}},
+			func(s stats, l []string) float64 {
+				return float64(map[string]uint64{
+					"no_protocol": s.NoProtocol, "origin": s.OriginDenied, "setup_timeout": s.SetupTimeout, "setup_failed": s.SetupFailed,
+				}[l[0]])
+			}),
+		ops.CounterOf("moq_relay_unscheduled_streams_total", "WebTransport streams that got no priority, because the library's layout is unknown.",
+			func(s stats) float64 { return float64(s.UnscheduledStreams) }),
+	)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/internal/ops"
+	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/relay"
+)
+
+// run is the whole command.
+func run(ctx context.Context, env cli.Env) error {
+	f, err := parseFlags(env)
+	if err != nil {
+		return err
+	}
+	log, _, err := f.log.NewLogger(env.Stderr)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	p, err := newProcess(ctx, f, log)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx)
+}
+
+// process is a relay with everything around it. Its parts are wired in newProcess and run in run.
+type process struct {
+	flags    *flags
+	log      *slog.Logger
+	relay    *relay.Relay
+	listener *quicnet.Listener
+	pages    *quicnet.HTTPServer
+	cert     quicnet.CertificateSource
+	renew    func(context.Context) error // keeps the certificate fresh
+	ops      *ops.Server                 // nil with --ops off
+	draining chan struct{}
+}
+
+func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, error) {
+	p := &process{flags: f, log: log, draining: make(chan struct{})}
+	if err := p.loadCertificate(); err != nil {
+		return nil, err
+	}
+	f.relay.Logger = log
+	p.relay = relay.New(f.relay)
+
+	var err error
+	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
+		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log},
+		Addr:            f.listen,
+		Certificate:     p.cert,
+		AllowedOrigins:  list(f.origins),
+	})
+	if err != nil {
+		return nil, cli.Usage("--listen %s: %w", f.listen, err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /certificate.sha256", quicnet.CertificateHandler(p.cert))
+	if p.pages, err = quicnet.ListenHTTP(p.listener.Addrs(), mux, log); err != nil {
+		p.listener.Close()
+		return nil, cli.Usage("--listen %s: %w", f.listen, err)
+	}
+	if f.ops != "off" {
+		reg := ops.NewRegistry(ops.ReadBuild())
+		exportMetrics(reg, p.relay, p.listener)
+		if p.ops, err = ops.Listen(ctx, ops.ServerConfig{Addr: f.ops, Registry: reg, Ready: p.ready, Logger: log}); err != nil {
+			p.listener.Close()
+			p.pages.Close()
+			return nil, cli.Usage("--ops %s: %w", f.ops, err)
+		}
+	}
+	return p, nil
+}
+
+func (p *process) loadCertificate() error {
+	if p.flags.cert == "" {
+		c, err := quicnet.NewDevCertificate(quicnet.DevCertificateConfig{Names: list(p.flags.certNames), Logger: p.log})
+		if err != nil {
+			return cli.Usage("development certificate: %w", err)
+		}
+		p.cert, p.renew = c, c.Run
+		return nil
+	}
+	c, err := quicnet.LoadCertificate(p.flags.cert, p.flags.key, p.log)
+	if err != nil {
+		return cli.Usage("%w", err)
+	}
+	p.cert, p.renew = c, c.Run
+	return nil
+}
+
+// ready says why no new sessions should come here.
+func (p *process) ready() error {
+	select {
+	case <-p.draining:
+		return errors.New("draining")
+	default:
+		return nil
+	}
+}
+
+// run serves until ctx ends, then drains, and returns when nothing of the process runs any more.
+func (p *process) run(ctx context.Context) error {
+	// The parts outlive ctx: sessions are drained first.
+	parts, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	start := func(name string, f func(context.Context) error) {
+		running.Go(func() {
+			if err := f(parts); err != nil && parts.Err() == nil {
+				stop(fmt.Errorf("%s: %w", name, err))
+			}
+		})
+	}
+	start("certificate", p.renew)
+	start("relay", p.relay.Run)
+	start("transport", p.listener.Run)
+	start("pages", p.pages.Run)
+	if p.ops != nil {
+		start("ops", p.ops.Run)
+	}
+	start("sessions", p.accept)
+	p.log.Info("relay started", "listen", p.flags.listen, "certificate_sha256", p.cert.Fingerprint().String())
+
+	select {
+	case <-ctx.Done():
+		p.log.Info("draining", "deadline", p.flags.drain)
+		close(p.draining)
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.flags.drain)
+		if err := p.relay.Shutdown(deadline); err != nil {
+			p.log.Warn("sessions were closed before they had gone", "error", err)
+		}
+		cancel()
+		stop(context.Canceled)
+	case <-parts.Done():
+	}
+	running.Wait()
+	if err := context.Cause(parts); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	p.log.Info("relay stopped")
+	return nil
+}
+
+// accept serves every connection that comes in, and returns when all have ended.
+func (p *process) accept(ctx context.Context) error {
+	var sessions sync.WaitGroup
+	defer sessions.Wait()
+	for {
+		conn, err := p.listener.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		sessions.Go(func() { p.serve(ctx, conn) })
+	}
+}
+
+func (p *process) serve(ctx context.Context, conn moqt.Conn) {
+	began := time.Now()
+	info := conn.Info()
+	p.log.Debug("session began", "remote", info.RemoteAddr, "transport", string(info.Transport), "protocol", info.Protocol)
+	err := p.relay.Serve(ctx, conn)
+	p.log.Debug("session over", "remote", info.RemoteAddr, "lasted", time.Since(began), "error", err)
+}
