@@ -1,0 +1,272 @@
+package c4
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/moq-c4/moq-c4/cc"
+)
+
+// Draining says how a queue that the flow itself has built is drained in
+// recovery.
+type Draining uint8
+
+// Draining rules.
+const (
+	// DrainNone: recovery is always at AlphaRecovery. [C4-REF]
+	DrainNone Draining = iota
+	// DrainFlag: recovery is at AlphaDrainShallow after initial, or after the
+	// round trip became shorter. [C4-SPEC] Section 5.7, Draining the standing queues
+	DrainFlag
+	// DrainBacklog: an estimate of the backlog chooses between AlphaRecovery,
+	// AlphaDrainShallow and AlphaDrainDeep. [C4-DESIGN] Draining the backlog
+	DrainBacklog
+)
+
+// Trimming says how far the nominal rate is lowered after a cycle in which
+// nothing as fast was measured.
+type Trimming uint8
+
+// Trimming rules.
+const (
+	// TrimNone: not at all. [C4-REF]
+	TrimNone Trimming = iota
+	// TrimMidpoint: half way to the cycle's maximum.
+	// [C4-SPEC] Section 5.6, Trimming an overestimated nominal rate
+	TrimMidpoint
+	// TrimMaxOfTwo: to the maximum of this cycle and the one before.
+	// [C4-DESIGN] Revising the trimming pattern
+	TrimMaxOfTwo
+)
+
+// Restart says when high jitter leads back to initial.
+type Restart uint8
+
+// Restart rules.
+const (
+	// RestartNever: never.
+	RestartNever Restart = iota
+	// RestartOnce: once per connection. [C4-REF]
+	RestartOnce
+	// RestartAfterPause: RestartPause after the recovery that followed the last
+	// initial ended. [C4-DESIGN] Revisiting support for Wi-Fi
+	RestartAfterPause
+)
+
+// Config holds the constants of C4, and the choices where its drafts leave one.
+//
+// The zero Config means Default(). Any other is taken as it stands: start from
+// Default, Draft04 or Draft05 and change fields.
+type Config struct {
+	// Coefficients by state.
+
+	AlphaRecovery     Coef // recovery; default 960 (15/16)
+	AlphaDrainShallow Coef // recovery with a small backlog, and when prolonged; default 896 (7/8)
+	AlphaDrainDeep    Coef // recovery with a large backlog; default 768 (3/4)
+	AlphaProbe        Coef // probing; default 1088 (17/16)
+	AlphaProbeECN     Coef // probing after CE marks; default 1056 (33/32)
+	AlphaPush         Coef // pushing; default 1256, the text has 1280 (5/4)
+
+	// Initial.
+
+	// InitialPeak lets the peak rate, measured over short intervals, raise
+	// pacing and window in initial. Default true.
+	InitialPeak bool
+	// InitialKeepsWindow makes the window in use the base of the next growth
+	// step in initial. Default true.
+	InitialKeepsWindow bool
+	// ReentryByRate starts a repeated initial with nominal rate times nominal
+	// max RTT, instead of the window in use. Default false.
+	ReentryByRate bool
+	// ReentrySmoothedRTT sets the nominal max RTT to the smoothed RTT in a
+	// repeated initial. Default false.
+	ReentrySmoothedRTT bool
+	// InitialECNNeedsDelay lets CE marks end initial only together with an
+	// excess delay. Default true.
+	InitialECNNeedsDelay bool
+
+	// Cruising, probing, pushing.
+
+	CruiseEras int // eras in cruising before probing; default 2
+	PushEras   int // eras that pushing lasts at least; default 1, the text has 2
+	// PushErasMax is the number of eras of continued growth in pushing after
+	// which initial is entered. 0 means no limit. Default 0.
+	PushErasMax int
+	// ProbeECNSticky uses AlphaProbeECN as soon as a CE mark was ever seen,
+	// instead of after a cycle that ended by marks. Default false.
+	ProbeECNSticky bool
+
+	// Recovery.
+
+	// RecoveryExtension prolongs a recovery once, at AlphaDrainShallow, when
+	// congestion is signalled during it. Default true.
+	RecoveryExtension bool
+	// Draining rule. Default DrainBacklog.
+	Draining Draining
+	// BacklogInitial and BacklogPush are the estimates, in round trips of data
+	// at the nominal rate, after initial (default 1) and after pushing (default
+	// 256, a quarter).
+	BacklogInitial Coef
+	BacklogPush    Coef
+	// BacklogClearOnGrowth forgets the backlog when a cycle raised the rate.
+	// Default false.
+	BacklogClearOnGrowth bool
+	// BacklogClearNearMin forgets the backlog when a recovery saw a round trip
+	// within this fraction above the running min RTT. Default 0, never.
+	BacklogClearNearMin Coef
+	// Trimming rule. Default TrimMaxOfTwo.
+	Trimming Trimming
+	// TrimAppLimited trims after app limited cycles too. Default false.
+	TrimAppLimited bool
+	// PersistentCount is how many congested recoveries in a row are persistent
+	// congestion. Default 2.
+	PersistentCount int
+	// PersistentRestart begins counting anew after a reduction for persistent
+	// congestion. Default false.
+	PersistentRestart bool
+
+	// Restart of initial under high jitter.
+
+	Restart      Restart       // default RestartAfterPause
+	RestartPause time.Duration // default 1 s
+	// The restart needs a nominal max RTT above RestartRTTMin (default 50 ms)
+	// and a nominal rate below RestartRateMax (default 1 MB/s).
+	RestartRTTMin  time.Duration
+	RestartRateMax cc.Rate
+
+	// Signals.
+
+	// SensitivityKnee is the sensitivity at 1 MB/s; default 963, the text has
+	// 942 (0.92).
+	SensitivityKnee Coef
+	// DelaySlope multiplies 1-sensitivity in the delay threshold; default 196,
+	// the text has 192 (3/16).
+	DelaySlope Coef
+	// LossBetaBySensitivity makes the reduction after losses grow from 1/8 to
+	// 1/4 with the sensitivity. False: always 1/4. Default true.
+	LossBetaBySensitivity bool
+	// LossCutsMaxRTT lowers the nominal max RTT, too, after losses. Default true.
+	LossCutsMaxRTT bool
+	// DelayInCruising takes excess delay for congestion in cruising too, where
+	// it otherwise raises the nominal max RTT. Default false.
+	DelayInCruising bool
+	// ECNEveryAck updates the CE ratio after each acknowledgement. False: after
+	// those with new CE marks, and when an era ends. Default false.
+	ECNEveryAck bool
+	// ECNPreemptAlways lets a share of CE marks of 1/2 or more replace the ratio
+	// even if it is lower. Default false.
+	ECNPreemptAlways bool
+	// StaleRate takes the last rate sample again with an acknowledgement that
+	// gave none. Default false.
+	StaleRate bool
+}
+
+// Default returns what the name "c4" stands for: at present Draft05.
+func Default() Config { return Draft05() }
+
+// Draft04 returns the behaviour of the reference implementation, draft -04,
+// "c4-draft04". It exists to tell regressions from deliberate changes.
+func Draft04() Config {
+	c := Draft05()
+	c.Draining = DrainNone
+	c.Trimming = TrimNone
+	c.Restart = RestartOnce
+	c.StaleRate = true
+	return c
+}
+
+// Draft05 returns the newest design, "c4-draft05": the constants and the
+// start-up of the reference, with draining by backlog, trimming to the maximum
+// of two cycles, and the repeated restart under jitter.
+func Draft05() Config {
+	return Config{
+		AlphaRecovery:     960,
+		AlphaDrainShallow: 896,
+		AlphaDrainDeep:    768,
+		AlphaProbe:        1088,
+		AlphaProbeECN:     1056,
+		AlphaPush:         1256,
+
+		InitialPeak:          true,
+		InitialKeepsWindow:   true,
+		InitialECNNeedsDelay: true,
+
+		CruiseEras: 2,
+		PushEras:   1,
+
+		RecoveryExtension: true,
+		Draining:          DrainBacklog,
+		BacklogInitial:    one,
+		BacklogPush:       one / 4,
+		Trimming:          TrimMaxOfTwo,
+		PersistentCount:   2,
+
+		Restart:        RestartAfterPause,
+		RestartPause:   time.Second,
+		RestartRTTMin:  50 * time.Millisecond,
+		RestartRateMax: 1_000_000,
+
+		SensitivityKnee:       963,
+		DelaySlope:            196,
+		LossBetaBySensitivity: true,
+		LossCutsMaxRTT:        true,
+	}
+}
+
+// Named returns the configuration with the given name: "c4", "c4-draft04" or
+// "c4-draft05".
+func Named(name string) (Config, bool) {
+	switch name {
+	case "c4":
+		return Default(), true
+	case "c4-draft04":
+		return Draft04(), true
+	case "c4-draft05":
+		return Draft05(), true
+	}
+	return Config{}, false
+}
+
+// Check reports the first field that is out of range. The zero Config is fine.
+func (c Config) Check() error {
+	if c == (Config{}) {
+		return nil
+	}
+	for _, f := range []struct {
+		name      string
+		v         Coef
+		low, high Coef
+	}{
+		{"AlphaRecovery", c.AlphaRecovery, one / 2, one},
+		{"AlphaDrainShallow", c.AlphaDrainShallow, one / 4, one},
+		{"AlphaDrainDeep", c.AlphaDrainDeep, one / 4, one},
+		{"AlphaProbe", c.AlphaProbe, one + 1, 2 * one},
+		{"AlphaProbeECN", c.AlphaProbeECN, one + 1, 2 * one},
+		{"AlphaPush", c.AlphaPush, one + 1, 2 * one},
+		{"BacklogInitial", c.BacklogInitial, 0, one},
+		{"BacklogPush", c.BacklogPush, 0, one},
+		{"BacklogClearNearMin", c.BacklogClearNearMin, 0, one},
+		{"SensitivityKnee", c.SensitivityKnee, 0, one},
+		{"DelaySlope", c.DelaySlope, 0, one},
+		{"CruiseEras", Coef(c.CruiseEras), 1, 100},
+		{"PushEras", Coef(c.PushEras), 1, 100},
+		{"PushErasMax", Coef(c.PushErasMax), 0, 100},
+		{"PersistentCount", Coef(c.PersistentCount), 1, 100},
+	} {
+		if f.v < f.low || f.v > f.high {
+			return fmt.Errorf("c4: %s is %d, must be within %d and %d", f.name, f.v, f.low, f.high)
+		}
+	}
+	switch {
+	case c.Draining > DrainBacklog:
+		return fmt.Errorf("c4: unknown Draining rule %d", c.Draining)
+	case c.Trimming > TrimMaxOfTwo:
+		return fmt.Errorf("c4: unknown Trimming rule %d", c.Trimming)
+	case c.Restart > RestartAfterPause:
+		return fmt.Errorf("c4: unknown Restart rule %d", c.Restart)
+	case c.RestartPause < 0:
+		return errors.New("c4: RestartPause is negative")
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package c4
+
+import (
+	"time"
+
+	"github.com/moq-c4/moq-c4/cc"
+)
+
+// alphaCruise is the coefficient in cruising. Below a smoothed RTT of
+// shortRTT it is alphaShort higher, since timers then lose some of the rate.
+// [C4-SPEC] Section 6.2, Pacing and CPU load
+const (
+	alphaCruise Coef = one
+	alphaShort  Coef = 48
+	shortRTT         = time.Millisecond
+)
+
+// cruisingState belongs to Cruising.
+type cruisingState struct {
+	erasLeft int // before probing
+}
+
+// enterCruising sends at the nominal rate. An interrupted count of eras is
+// continued. [C4-SPEC] Section 4.5, Cruising state
+func (c *Controller) enterCruising() {
+	c.setState(Cruising, cc.CauseNoGrowth)
+	c.resetEra() // before alpha, see there
+	if c.cruising.erasLeft == 0 {
+		c.cruising.erasLeft = c.cfg.CruiseEras
+		if c.recovery.level == levelECN {
+			c.cruising.erasLeft = 1
+		}
+	}
+	c.alpha = alphaCruise
+	if c.smoothedRTT < shortRTT {
+		c.alpha += alphaShort
+	}
+}
+
+// cruisingEraEnd moves on to probing once it is time and there is data to probe
+// with.
+//
+// "If it is [app limited], C4 will remain in cruising state until the
+// application finally sends more data, and will only enter the pushing
+// state when the last period was not application limited."
+// [C4-DESIGN] Coordinated Pushing
+func (c *Controller) cruisingEraEnd() {
+	if c.cruising.erasLeft > 0 {
+		c.cruising.erasLeft--
+	}
+	c.resetEra()
+	if c.cruising.erasLeft == 0 && !c.appLimited() {
+		c.enterProbing()
+	}
+}

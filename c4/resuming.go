@@ -1,0 +1,67 @@
+package c4
+
+import "github.com/moq-c4/moq-c4/cc"
+
+const (
+	// alphaResuming is pro forma: pacing and window are the seed's. That it is
+	// above 1 matters, see resetEra. [C4-REF]
+	alphaResuming Coef = 3 * one
+
+	// resumingEras is how long resuming lasts.
+	// [C4-SPEC] Section 4.3, Resuming state
+	resumingEras = 2
+)
+
+// resumingState belongs to Resuming.
+type resumingState struct {
+	window int64
+	rate   cc.Rate
+	eras   int // ended
+}
+
+// useSeed enters resuming with the first RTT sample, if a seed was offered and
+// its RTT fits. [C4-DESIGN] Support for careful resume
+func (c *Controller) useSeed() {
+	if c.seed.Window <= 0 || c.state != Initial {
+		return
+	}
+	s := c.seed
+	c.seed = cc.Seed{}
+	if !s.Fits(c.latestRTT) {
+		return
+	}
+	rtt := c.smoothedRTT
+	if rtt <= 0 {
+		rtt = c.latestRTT
+	}
+	c.resuming = resumingState{window: s.Window, rate: min(cc.RateOf(s.Window, rtt), rateMax)}
+	if c.rtt.nominalMax < rtt {
+		c.setMaxRTT(rtt)
+	}
+	c.setState(Resuming, cc.CauseSeed)
+	c.alpha = alphaResuming
+	c.resetGrowth()
+	c.resetEra()
+}
+
+// resumingOnAck holds the era open until the seed's window is nearly full, so
+// that an application that starts slowly does not use the eras up.
+//
+// "The eras are expanded if the connection is app limited, to avoid exiting too
+// early." [C4-DESIGN] State Machine
+func (c *Controller) resumingOnAck() {
+	if c.inFlight+c.inFlight/16 < c.resuming.window {
+		c.era.sequence = c.nextNumber
+	}
+}
+
+// resumingEraEnd leaves for recovery after the second era: the seed's rate needs
+// one round trip to be reached and one to be measured.
+func (c *Controller) resumingEraEnd() {
+	c.resuming.eras++
+	if c.resuming.eras >= resumingEras {
+		c.enterRecovery(cc.CauseRound)
+		return
+	}
+	c.resetEra()
+}
