@@ -1,0 +1,136 @@
+package quicnet
+
+import (
+	"context"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/webtransport-go"
+
+	"github.com/moq-c4/moq-c4/moqt"
+)
+
+const (
+	// wtDatagramOverhead is the room for the quarter stream ID, which names the session, in bytes. Two suffice for any
+	// CONNECT among the first 16384 requests of its connection, and we allow one session per connection.
+	wtDatagramOverhead = 2
+
+	// wtCloseLinger is the least time for WT_CLOSE_SESSION to arrive. It travels on a stream: closing the QUIC
+	// connection right behind it would throw it away. Peers that close the connection end the wait.
+	wtCloseLinger = 100 * time.Millisecond
+
+	// wtCauseTimeout is how long to wait for the QUIC connection's own story when its session has failed.
+	wtCauseTimeout = 200 * time.Millisecond
+)
+
+// wtConn is a WebTransport session, alone on its QUIC connection.
+type wtConn struct {
+	*base
+	sess  *webtransport.Session
+	reach *reach
+}
+
+var _ moqt.Conn = (*wtConn)(nil)
+
+// newWTConn takes the session over. info tells what was asked for.
+func newWTConn(sess *webtransport.Session, qc *quic.Conn, r *reach, info moqt.ConnInfo, release func()) *wtConn {
+	info.Transport = moqt.TransportWebTransport
+	info.Protocol = sess.SessionState().ApplicationProtocol
+	c := &wtConn{base: newBase(qc, sess.Context(), info, release), sess: sess, reach: r}
+	context.AfterFunc(sess.Context(), c.ended)
+	return c
+}
+
+// ended runs once, after the session's end.
+func (c *wtConn) ended() {
+	ce := c.whyEnded()
+	c.end(ce)
+	if ce.App && !ce.Remote {
+		waitDone(c.qc.Context(), linger(c.qc, wtCloseLinger))
+	}
+	c.qc.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+	c.free()
+}
+
+func (c *wtConn) whyEnded() *moqt.ConnError {
+	// The session tells why it ended only through calls that fail with it.
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	_, err := c.sess.AcceptUniStream(ended)
+	ce, certain := sessionError(err)
+	if certain {
+		return ce
+	}
+	if waitDone(c.qc.Context(), wtCauseTimeout) {
+		err := context.Cause(c.qc.Context())
+		ce = connError(err)
+		if ce.App { // a code of HTTP/3, not one of MOQT
+			ce = &moqt.ConnError{Remote: ce.Remote, Err: err}
+		}
+	}
+	return ce
+}
+
+// waitDone waits for the end of ctx, but not longer than d.
+func waitDone(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+func (c *wtConn) OpenStream(ctx context.Context) (moqt.Stream, error) {
+	s, err := c.sess.OpenStreamSync(ctx)
+	if err != nil {
+		return nil, c.callError(ctx, err)
+	}
+	return c.newStream(s, c.reach.stream(s)), nil
+}
+
+func (c *wtConn) OpenUniStream(ctx context.Context) (moqt.SendStream, error) {
+	s, err := c.sess.OpenUniStreamSync(ctx)
+	if err != nil {
+		return nil, c.callError(ctx, err)
+	}
+	return c.newSendStream(s, c.reach.sendStream(s), defaultUrgency), nil
+}
+
+func (c *wtConn) AcceptStream(ctx context.Context) (moqt.Stream, error) {
+	s, err := c.sess.AcceptStream(ctx)
+	if err != nil {
+		return nil, c.callError(ctx, err)
+	}
+	return c.newStream(s, c.reach.stream(s)), nil
+}
+
+func (c *wtConn) AcceptUniStream(ctx context.Context) (moqt.ReceiveStream, error) {
+	s, err := c.sess.AcceptUniStream(ctx)
+	if err != nil {
+		return nil, c.callError(ctx, err)
+	}
+	return &receiveStream{c.base, s}, nil
+}
+
+func (c *wtConn) SendDatagram(b []byte) error {
+	if err := c.sess.SendDatagram(b); err != nil {
+		return c.sendError(err, wtDatagramOverhead)
+	}
+	return nil
+}
+
+func (c *wtConn) ReceiveDatagram(ctx context.Context) ([]byte, error) {
+	b, err := c.sess.ReceiveDatagram(ctx)
+	return b, c.callError(ctx, err)
+}
+
+// Close returns after the peer has closed the connection in answer, or a few round trips later.
+func (c *wtConn) Close(code uint64, reason string) error {
+	err := c.sess.CloseWithError(webtransport.SessionErrorCode(wtCode(code)), truncate(reason, maxReason))
+	<-c.released
+	return err
+}

@@ -1,0 +1,162 @@
+package quicnet
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/webtransport-go"
+
+	"github.com/moq-c4/moq-c4/moqt"
+)
+
+var (
+	_ moqt.SendStream    = (*sendStream)(nil)
+	_ moqt.ReceiveStream = (*receiveStream)(nil)
+	_ moqt.Stream        = (*stream)(nil)
+)
+
+// Urgencies that streams have from their opening on.
+const (
+	// Bidirectional streams carry requests and their answers only: they are never to wait for media.
+	requestUrgency = 0
+	// Until SetPriority says otherwise; quic-go's own default.
+	defaultUrgency = 3
+)
+
+// sendHalf is what the sending streams of both libraries have in common.
+type sendHalf interface {
+	io.WriteCloser
+	SetWriteDeadline(time.Time) error
+	Context() context.Context
+}
+
+// receiveHalf is what the receiving streams of both libraries have in common.
+type receiveHalf interface {
+	io.Reader
+	SetReadDeadline(time.Time) error
+}
+
+type sendStream struct {
+	b *base
+	w sendHalf
+	q scheduled // nil if out of reach
+}
+
+func (b *base) newSendStream(w sendHalf, q scheduled, urgency uint8) *sendStream {
+	s := &sendStream{b: b, w: w, q: q}
+	s.SetPriority(urgency)
+	return s
+}
+
+func (s *sendStream) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	if err != nil {
+		err = s.error(err)
+	}
+	return n, err
+}
+
+func (s *sendStream) Close() error {
+	if err := s.w.Close(); err != nil {
+		return s.error(err)
+	}
+	return nil
+}
+
+// error prefers the stream's own story: some errors of the libraries do not carry the code.
+func (s *sendStream) error(err error) error {
+	translated := s.b.streamError(err)
+	if translated == err {
+		if se, ok := errors.AsType[*quic.StreamError](context.Cause(s.w.Context())); ok {
+			return s.b.streamError(se)
+		}
+	}
+	return translated
+}
+
+func (s *sendStream) Reset(code uint64) {
+	switch w := s.w.(type) {
+	case *quic.SendStream:
+		w.CancelWrite(quic.StreamErrorCode(code))
+	case *quic.Stream:
+		w.CancelWrite(quic.StreamErrorCode(code))
+	case *webtransport.SendStream:
+		w.CancelWrite(webtransport.StreamErrorCode(wtCode(code)))
+	case *webtransport.Stream:
+		w.CancelWrite(webtransport.StreamErrorCode(wtCode(code)))
+	}
+}
+
+func (s *sendStream) SetReliableBoundary() {
+	if s.q != nil {
+		s.q.SetReliableBoundary()
+	}
+}
+
+// SetPriority never asks for incremental delivery: equal urgencies go out in the order of opening.
+func (s *sendStream) SetPriority(urgency uint8) {
+	if s.q != nil {
+		s.q.SetPriority(int8(min(urgency, 7)), false)
+	}
+}
+
+func (s *sendStream) SetWriteDeadline(t time.Time) error {
+	return s.b.streamError(s.w.SetWriteDeadline(t))
+}
+
+func (s *sendStream) Context() context.Context { return s.w.Context() }
+
+type receiveStream struct {
+	b *base
+	r receiveHalf
+}
+
+func (s *receiveStream) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	translated := s.b.streamError(err)
+	if translated == err && !errors.Is(err, os.ErrDeadlineExceeded) {
+		// All that is left is a reset of a WebTransport stream with a code outside of WebTransport's range.
+		return n, &moqt.StreamError{Remote: true}
+	}
+	return n, translated
+}
+
+func (s *receiveStream) Stop(code uint64) {
+	switch r := s.r.(type) {
+	case *quic.ReceiveStream:
+		r.CancelRead(quic.StreamErrorCode(code))
+	case *quic.Stream:
+		r.CancelRead(quic.StreamErrorCode(code))
+	case *webtransport.ReceiveStream:
+		r.CancelRead(webtransport.StreamErrorCode(wtCode(code)))
+	case *webtransport.Stream:
+		r.CancelRead(webtransport.StreamErrorCode(wtCode(code)))
+	}
+}
+
+func (s *receiveStream) SetReadDeadline(t time.Time) error {
+	return s.b.streamError(s.r.SetReadDeadline(t))
+}
+
+// stream is bidirectional.
+type stream struct {
+	*sendStream
+	receiveStream
+}
+
+// bothHalves is a bidirectional stream of either library.
+type bothHalves interface {
+	sendHalf
+	receiveHalf
+}
+
+func (b *base) newStream(s bothHalves, q scheduled) *stream {
+	return &stream{b.newSendStream(s, q, requestUrgency), receiveStream{b, s}}
+}
