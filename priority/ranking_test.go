@@ -1,0 +1,224 @@
+package priority
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// rankTest drives a Ranking and remembers what Poll said, as a transport would.
+type rankTest struct {
+	t       *testing.T
+	r       Ranking[string]
+	entries map[string]*Entry[string]
+	got     map[string]uint8
+	polled  int
+}
+
+func newRankTest(t *testing.T) *rankTest {
+	return &rankTest{t: t, entries: map[string]*Entry[string]{}, got: map[string]uint8{}}
+}
+
+func (rt *rankTest) poll() {
+	for {
+		name, u, ok := rt.r.Poll()
+		if !ok {
+			return
+		}
+		rt.polled++
+		rt.got[name] = u
+	}
+}
+
+func (rt *rankTest) add(name string, k Key) {
+	rt.entries[name] = rt.r.Add(k, name)
+	rt.poll()
+}
+
+func (rt *rankTest) remove(name string) {
+	rt.r.Remove(rt.entries[name])
+	delete(rt.got, name)
+	rt.poll()
+}
+
+func (rt *rankTest) want(why string, want map[string]uint8) {
+	rt.t.Helper()
+	if fmt.Sprint(rt.got) != fmt.Sprint(want) {
+		rt.t.Errorf("%s:\n got %v\nwant %v", why, rt.got, want)
+	}
+}
+
+func TestRankingClasses(t *testing.T) {
+	rt := newRankTest(t)
+	rt.add("video6", Key{Subscriber: 128, Publisher: 6, Request: 3})
+	rt.want("alone", map[string]uint8{"video6": 1})
+	rt.add("audio2", Key{Subscriber: 128, Publisher: 2, Request: 1})
+	rt.add("video4", Key{Subscriber: 128, Publisher: 4, Request: 2})
+	rt.want("publisher priority", map[string]uint8{"audio2": 1, "video4": 2, "video6": 3})
+	rt.add("other", Key{Subscriber: 127, Publisher: 255, Request: 4})
+	rt.want("subscriber priority comes first", map[string]uint8{"other": 1, "audio2": 2, "video4": 3, "video6": 4})
+	rt.remove("audio2")
+	rt.want("those behind move up", map[string]uint8{"other": 1, "video4": 2, "video6": 3})
+}
+
+func TestRankingGroupOrder(t *testing.T) {
+	for _, descending := range []bool{false, true} {
+		rt := newRankTest(t)
+		k := func(group, subgroup uint64) Key {
+			return Key{Subscriber: 128, Publisher: 128, Descending: descending, Group: group, Subgroup: subgroup}
+		}
+		rt.add("g7", k(7, 0))
+		rt.add("g8", k(8, 0))
+		rt.add("g8s1", k(8, 1))
+		rt.add("g6", k(6, 0))
+		want := map[string]uint8{"g6": 1, "g7": 2, "g8": 3, "g8s1": 4}
+		if descending {
+			want = map[string]uint8{"g8": 1, "g8s1": 2, "g7": 3, "g6": 4}
+		}
+		rt.want(fmt.Sprintf("descending %v", descending), want)
+	}
+}
+
+func TestRankingEqualRequestsShare(t *testing.T) {
+	rt := newRankTest(t)
+	rt.add("a1", Key{Publisher: 4, Request: 1, Group: 100})
+	rt.add("a2", Key{Publisher: 4, Request: 1, Group: 101})
+	rt.add("b1", Key{Publisher: 4, Request: 2, Group: 5})
+	rt.add("b2", Key{Publisher: 4, Request: 2, Group: 6})
+	rt.want("the first streams of both requests come before the second ones",
+		map[string]uint8{"a1": 1, "b1": 1, "a2": 2, "b2": 2})
+}
+
+func TestRankingMoreThanUrgencies(t *testing.T) {
+	rt := newRankTest(t)
+	for g := range 10 {
+		rt.add(fmt.Sprintf("a%d", g), Key{Publisher: 4, Request: 1, Group: uint64(g)})
+		rt.add(fmt.Sprintf("b%d", g), Key{Publisher: 6, Request: 2, Group: uint64(g)})
+	}
+	for g := range 10 {
+		a, b := rt.got[fmt.Sprintf("a%d", g)], rt.got[fmt.Sprintf("b%d", g)]
+		// Seven urgencies in all: one each, then three and two more.
+		if want := uint8(min(g, 3) + 1); a != want {
+			t.Errorf("a%d: urgency %d, want %d", g, a, want)
+		}
+		if want := uint8(min(g, 2) + 5); b != want {
+			t.Errorf("b%d: urgency %d, want %d", g, b, want)
+		}
+	}
+
+	rt = newRankTest(t)
+	for p := range 12 {
+		rt.add(fmt.Sprintf("p%d", p), Key{Publisher: uint8(p)})
+	}
+	for p := range 12 {
+		if got, want := rt.got[fmt.Sprintf("p%d", p)], uint8(min(p, 6)+1); got != want {
+			t.Errorf("class %d: urgency %d, want %d", p, got, want)
+		}
+	}
+}
+
+func TestRankingMove(t *testing.T) {
+	rt := newRankTest(t)
+	rt.add("a", Key{Subscriber: 10})
+	rt.add("b", Key{Subscriber: 20})
+	rt.r.Move(rt.entries["b"], Key{Subscriber: 5})
+	rt.poll()
+	rt.want("b overtakes", map[string]uint8{"a": 2, "b": 1})
+	before := rt.polled
+	rt.r.Move(rt.entries["b"], Key{Subscriber: 6})
+	rt.poll()
+	if rt.polled != before {
+		t.Errorf("a move that changes no urgency was reported")
+	}
+	rt.r.Remove(rt.entries["a"])
+	rt.r.Remove(rt.entries["a"])
+	rt.r.Move(rt.entries["a"], Key{})
+	if rt.r.Len() != 1 {
+		t.Errorf("%d streams are left, want 1", rt.r.Len())
+	}
+}
+
+// TestRankingRandom holds, for random sets, what must always hold: an urgency is in
+// range, no stream has a lower urgency number than one the draft puts before it, and
+// Poll has told all of it.
+func TestRankingRandom(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	rt := newRankTest(t)
+	for i := range 2000 {
+		if len(rt.entries) > 0 && (len(rt.entries) == 30 || rnd.IntN(3) == 0) {
+			for name := range rt.entries {
+				rt.remove(name)
+				delete(rt.entries, name)
+				break
+			}
+		} else {
+			request := rnd.Uint64N(4)
+			rt.add(fmt.Sprint(i), Key{
+				Subscriber: uint8(rnd.IntN(3)), Publisher: uint8(rnd.IntN(3)), Request: request,
+				Descending: request%2 == 1, Group: rnd.Uint64N(20), Subgroup: rnd.Uint64N(2),
+			})
+		}
+		var all []*Entry[string]
+		for name, e := range rt.entries {
+			if u := e.Urgency(); u != rt.got[name] || u < MinUrgency || u > MaxUrgency {
+				t.Fatalf("step %d: urgency %d, told %d", i, u, rt.got[name])
+			}
+			all = append(all, e)
+		}
+		for _, a := range all {
+			for _, b := range all {
+				ka, kb := a.Key(), b.Key()
+				c := ka.class(&kb)
+				if c == 0 && ka.Request == kb.Request {
+					c = ka.within(&kb)
+				} else if c == 0 {
+					continue
+				}
+				if c < 0 && a.Urgency() > b.Urgency() {
+					t.Fatalf("step %d: %+v has urgency %d, %+v has %d", i, ka, a.Urgency(), kb, b.Urgency())
+				}
+			}
+		}
+	}
+}
+
+func TestRankingPollAllocs(t *testing.T) {
+	var r Ranking[int]
+	r.Add(Key{Subscriber: 1}, 1)
+	e := r.Add(Key{Subscriber: 2}, 2)
+	keys := []Key{{Subscriber: 0}, {Subscriber: 2}}
+	i := 0
+	n := testing.AllocsPerRun(100, func() {
+		r.Move(e, keys[i%2])
+		i++
+		for {
+			if _, _, ok := r.Poll(); !ok {
+				break
+			}
+		}
+	})
+	if n > 0 {
+		t.Errorf("%v allocations per change", n)
+	}
+}
+
+func BenchmarkRanking(b *testing.B) {
+	var r Ranking[int]
+	var es []*Entry[int]
+	for i := range 30 {
+		es = append(es, r.Add(Key{Publisher: uint8(i % 3), Request: uint64(i % 3), Group: uint64(i)}, i))
+	}
+	b.ReportAllocs()
+	i := uint64(30)
+	for b.Loop() {
+		r.Remove(es[0])
+		es = append(slices.Delete(es, 0, 1), r.Add(Key{Publisher: uint8(i % 3), Request: i % 3, Group: i}, 0))
+		i++
+		for {
+			if _, _, ok := r.Poll(); !ok {
+				break
+			}
+		}
+	}
+}
