@@ -37,6 +37,15 @@ func (r *Relay) Serve(ctx context.Context, conn moqt.Conn) error {
 func (r *Relay) Connect(ctx context.Context, conn moqt.Conn, cfg moqt.Config, namespaces []wire.Namespace, announced func()) error {
 	cfg.Logger = r.cfg.Logger
 	return r.serve(ctx, moqt.New(conn, cfg), func(s *session) error {
+		// The peer wants this side gone soon: leave, and let the caller connect again.
+		// [MOQT-18] Section 10.4, GOAWAY
+		s.spawn(func() {
+			select {
+			case <-s.moqt.GoingAway():
+				s.moqt.Close(wire.SessionNoError, "")
+			case <-s.ctx.Done():
+			}
+		})
 		for _, ns := range namespaces {
 			if _, err := s.moqt.PublishNamespace(s.ctx, ns); err != nil {
 				return err

@@ -57,7 +57,9 @@ func (d *Dialer) Check(log *slog.Logger) error {
 }
 
 // Dial connects once.
-func (d *Dialer) Dial(ctx context.Context) (moqt.Conn, error) { return quicnet.Dial(ctx, d.URL, d.config) }
+func (d *Dialer) Dial(ctx context.Context) (moqt.Conn, error) {
+	return quicnet.Dial(ctx, d.URL, d.config)
+}
 
 // SessionConfig is that of the sessions on the connections dialled: on QUIC the path and authority of the
 // URL go into SETUP.

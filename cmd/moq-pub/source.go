@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/media"
+	"github.com/moq-c4/moq-c4/media/fmp4"
+	"github.com/moq-c4/moq-c4/media/synthetic"
+)
+
+// sourceQueue is how many frames the source may be ahead of the publisher. More than that
+// and the source waits, as a pipe does.
+const sourceQueue = 64
+
+// input is an open source.
+type input struct {
+	media.Source
+	live  bool   // it delivers frames when they are due
+	close func() // makes a blocked Next return, if that can be done
+}
+
+func openInput(f *flags, stdin io.Reader) (*input, error) {
+	switch {
+	case f.synthetic:
+		return &input{Source: synthetic.New(synthetic.Config{}), close: func() {}}, nil
+	case f.input != "-":
+		file, err := fmp4.OpenFile(f.input, fmp4.FileConfig{Loop: f.loop})
+		if err != nil {
+			return nil, cli.Usage("--input: %w", err)
+		}
+		return &input{Source: file, close: func() { file.Close() }}, nil
+	}
+	r, err := fmp4.NewReader(stdin, fmp4.ReaderConfig{})
+	if err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("standard input ended before an MP4 header came; is ffmpeg running? %w", err)
+		}
+		return nil, fmt.Errorf("standard input: %w", err)
+	}
+	in := &input{Source: r, live: true, close: func() {}}
+	if c, ok := stdin.(io.Closer); ok {
+		in.close = func() { c.Close() }
+	}
+	return in, nil
+}
+
+// sourced is a frame on its way from the source to the publisher.
+type sourced struct {
+	media.Frame
+	tracks []*media.Track // set with the first frame after the source has begun anew
+}
+
+// read sends the source's frames to out, each when it is due, until the source or ctx ends.
+// It owns the source and closes out.
+func (in *input) read(ctx context.Context, out chan<- sourced) error {
+	defer close(out)
+	var pacer media.Pacer
+	for {
+		f, err := in.Next()
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("input: %w", err)
+		}
+		if !in.live {
+			now := time.Now()
+			due := pacer.Due(f, now)
+			if err := cli.Sleep(ctx, due.Sub(now)); err != nil {
+				return err
+			}
+			f.Capture = due
+		}
+		s := sourced{Frame: f}
+		if f.Discontinuity {
+			s.tracks = in.Tracks()
+		}
+		select {
+		case out <- s:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
