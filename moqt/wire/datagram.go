@@ -138,7 +138,7 @@ func parseDatagram(b []byte, v Version) (d Datagram, err error) {
 		return d, err
 	}
 	if !isObjectDatagramType(typ) {
-		return d, violation("not an object datagram")
+		return d, violation("datagram type " + codeName("", typ) + " is not that of an object")
 	}
 	d.EndOfGroup = typ&datagramEndOfGroup != 0
 	if d.TrackAlias, n, err = v.varintAt(b, n); err != nil {

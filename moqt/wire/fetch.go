@@ -240,7 +240,7 @@ func (c *FetchCursor) Consume(b []byte, v Version) (item FetchItem, n int, err e
 		n, err = consumeRange(&item, FetchKind(flags), b, n, v)
 	default:
 		// "Any other value is a PROTOCOL_VIOLATION." [MOQT-18] Section 11.4.4, Fetch Header
-		err = violation("unknown serialization flags of fetch object")
+		err = violation("unknown serialization flags " + codeName("", flags) + " of fetch object")
 	}
 	if err != nil {
 		return FetchItem{}, 0, err

@@ -119,7 +119,7 @@ func ParseFilter(b []byte, v Version) (Filter, error) {
 	default:
 		// "An endpoint that receives a filter type other than the above MUST close
 		// the session with PROTOCOL_VIOLATION."
-		r.fail(violation("unknown filter type"))
+		r.fail(violation("unknown filter type " + f.Type.String()))
 	}
 	if err := r.close("filter"); err != nil {
 		return Filter{}, err

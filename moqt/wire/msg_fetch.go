@@ -92,7 +92,7 @@ func (m *Fetch) parse(r *bodyReader) {
 	default:
 		// "An endpoint that receives a Fetch Type other than 0x1, 0x2 or 0x3 MUST close
 		// the session with a PROTOCOL_VIOLATION." [MOQT-18] Section 10.12, FETCH
-		r.fail(violation("unknown fetch type"))
+		r.fail(violation("unknown fetch type " + m.FetchType.String()))
 	}
 	m.Params = r.params(paramsFetch)
 }

@@ -122,7 +122,7 @@ func (m *Setup) setOption(r *bodyReader, p Property) {
 		// definition explicitly allows multiple instances."
 		// [MOQT-18] Section 10.3, SETUP
 		if set {
-			r.fail(violation("setup option is repeated"))
+			r.fail(violation("setup option " + codeName("", p.Type) + " is repeated"))
 		}
 	}
 	switch p.Type {

@@ -45,7 +45,7 @@ func (s ObjectStatus) valid() bool {
 // [MOQT-18] Section 11.2.1.2, Object Properties
 func checkStatus(s ObjectStatus, properties Properties) error {
 	if !s.valid() {
-		return violation("unknown object status")
+		return violation("unknown object status " + s.String())
 	}
 	if s != ObjectNormal && len(properties) > 0 {
 		return violation("properties on an object that is not normal")

@@ -3,6 +3,7 @@ package wire
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // ParamType is the type of a Message Parameter.
@@ -24,6 +25,37 @@ const (
 	ParamNewGroupRequest         ParamType = 0x32
 	ParamTrackNamespacePrefix    ParamType = 0x34
 )
+
+// String returns the draft's name, or the type in hex if it is unknown.
+func (t ParamType) String() string {
+	for _, n := range paramNames {
+		if n.typ == t {
+			return n.name
+		}
+	}
+	return codeName("", uint64(t))
+}
+
+// paramNames are the parameters in ascending order of type, which is also the order
+// of the bits of ParamSet.
+var paramNames = [...]struct {
+	typ  ParamType
+	name string
+}{
+	{ParamObjectDeliveryTimeout, "OBJECT_DELIVERY_TIMEOUT"},
+	{ParamAuthorizationToken, "AUTHORIZATION_TOKEN"},
+	{ParamRendezvousTimeout, "RENDEZVOUS_TIMEOUT"},
+	{ParamSubgroupDeliveryTimeout, "SUBGROUP_DELIVERY_TIMEOUT"},
+	{ParamExpires, "EXPIRES"},
+	{ParamLargestObject, "LARGEST_OBJECT"},
+	{ParamFillTimeout, "FILL_TIMEOUT"},
+	{ParamForward, "FORWARD"},
+	{ParamSubscriberPriority, "SUBSCRIBER_PRIORITY"},
+	{ParamSubscriptionFilter, "SUBSCRIPTION_FILTER"},
+	{ParamGroupOrder, "GROUP_ORDER"},
+	{ParamNewGroupRequest, "NEW_GROUP_REQUEST"},
+	{ParamTrackNamespacePrefix, "TRACK_NAMESPACE_PREFIX"},
+}
 
 // Values that hold when a message does not carry the parameter.
 const (
@@ -56,6 +88,7 @@ type Params struct {
 // ParamSet is a set of parameter types.
 type ParamSet uint16
 
+// The bits are in the order of paramNames.
 const (
 	hasObjectDeliveryTimeout ParamSet = 1 << iota
 	hasAuthToken
@@ -71,6 +104,17 @@ const (
 	hasNewGroupRequest
 	hasTrackNamespacePrefix
 )
+
+// String returns the names of the parameters in the set, with commas between them.
+func (s ParamSet) String() string {
+	var names []string
+	for i, n := range paramNames {
+		if s&(1<<i) != 0 {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // Set returns which parameters are present.
 func (p *Params) Set() ParamSet {
@@ -104,7 +148,7 @@ func (p *Params) Set() ParamSet {
 // [MOQT-18] Section 10.2.1, Parameter Scope
 func (p *Params) checkReceived(allowed ParamSet) error {
 	if extra := p.Set() &^ allowed; extra != 0 {
-		return violation("parameter is not allowed in this message")
+		return violation("not allowed in this message: " + extra.String())
 	}
 	return nil
 }
@@ -112,7 +156,7 @@ func (p *Params) checkReceived(allowed ParamSet) error {
 // checkSent fails if p must not be sent in a message that may hold allowed.
 func (p *Params) checkSent(allowed ParamSet) error {
 	if extra := p.Set() &^ allowed; extra != 0 {
-		return fmt.Errorf("parameter set %#x in a message that may hold %#x: %w", p.Set(), allowed, ErrInvalidValue)
+		return fmt.Errorf("not allowed in this message: %v: %w", extra, ErrInvalidValue)
 	}
 	for _, t := range p.AuthTokens {
 		if err := t.check(); err != nil {
@@ -229,7 +273,7 @@ func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 		}
 		typ += ParamType(delta)
 		if i > 0 && delta == 0 && typ != ParamAuthorizationToken {
-			r.fail(violation("parameter is repeated"))
+			r.fail(violation(typ.String() + " is repeated"))
 		}
 		r.param(typ, &p)
 	}
@@ -276,7 +320,7 @@ func (r *bodyReader) param(typ ParamType, p *Params) {
 	default:
 		// "An endpoint that receives an unknown Message Parameter MUST close the
 		// session with PROTOCOL_VIOLATION." [MOQT-18] Section 10.2, Message Parameters
-		r.fail(violation("unknown parameter"))
+		r.fail(violation("unknown parameter " + typ.String()))
 	}
 }
 

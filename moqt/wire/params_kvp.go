@@ -17,19 +17,20 @@ func ParseSubscribeKVP(body []byte, v Version) (*Subscribe, error) {
 	r := bodyReader{b: body, v: v}
 	m := &Subscribe{RequestID: r.varint(), Track: r.fullTrackName()}
 	count := r.varint()
-	var prev uint64
+	var prev ParamType
 	for i := uint64(0); i < count && r.err == nil; i++ {
-		kv, n, err := consumeProperty(r.b, prev, v)
+		kv, n, err := consumeProperty(r.b, uint64(prev), v)
 		if err != nil {
 			r.fail(err)
 			break
 		}
-		if i > 0 && kv.Type == prev && kv.Type != uint64(ParamAuthorizationToken) {
-			r.fail(violation("parameter is repeated"))
+		typ := ParamType(kv.Type)
+		if i > 0 && typ == prev && typ != ParamAuthorizationToken {
+			r.fail(violation(typ.String() + " is repeated"))
 			break
 		}
 		r.b = r.b[n:]
-		prev = kv.Type
+		prev = typ
 		m.Params.setKVP(&r, kv)
 	}
 	if r.err == nil {
@@ -76,6 +77,6 @@ func (p *Params) setKVP(r *bodyReader, kv Property) {
 	case ParamNewGroupRequest:
 		p.NewGroupRequest = Some(kv.Uint)
 	default:
-		r.fail(violation("unknown parameter"))
+		r.fail(violation("unknown or misplaced parameter " + ParamType(kv.Type).String()))
 	}
 }

@@ -100,7 +100,7 @@ func ConsumeSubgroupHeader(b []byte, v Version) (h SubgroupHeader, n int, err er
 		return SubgroupHeader{}, 0, err
 	}
 	if !isSubgroupType(typ) {
-		return SubgroupHeader{}, 0, violation("not a subgroup header")
+		return SubgroupHeader{}, 0, violation("stream type " + codeName("", typ) + " is not that of a subgroup")
 	}
 	h = SubgroupHeader{
 		IDMode:        SubgroupIDMode(typ & subgroupModeMask >> subgroupModeShift),
