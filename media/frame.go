@@ -1,6 +1,9 @@
 package media
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Frame is one access unit of one track: a coded picture, or one audio packet.
 // A Frame and the bytes it points at are never changed after they were handed
@@ -18,15 +21,18 @@ type Frame struct {
 	// Key tells that decoding can start here. It is true for every audio frame.
 	Key bool
 
-	// Discontinuity marks the first frame of each track after the source has
-	// started over: its times have nothing to do with those before.
+	// Run counts how often the source had started over before this frame. Times
+	// of different runs have nothing to do with each other. Discontinuity marks
+	// the first frame of each track in a run other than the first.
+	Run           int
 	Discontinuity bool
 
 	// Payload is what the codec made, as it is stored in an MP4 sample: NAL units
 	// with length prefixes, an AV1 temporal unit, a raw AAC or Opus packet.
 	Payload []byte
 
-	// Raw is the moof and mdat the frame came in, when it was alone in them.
+	// Raw is the moof and mdat the frame came in, when it was alone in them. The
+	// decode time in there may be another than DTS, the rest agrees.
 	Raw []byte
 
 	// Capture is when the frame was taken. A live source sets it to the time of
@@ -43,20 +49,30 @@ func (f Frame) DTSTime() time.Duration { return Duration(f.DTS, f.Track.Timescal
 // Length is the duration of the frame.
 func (f Frame) Length() time.Duration { return Duration(f.Duration, f.Track.Timescale) }
 
+// MaxTimescale is the largest timescale that is accepted: nanoseconds.
+const MaxTimescale = 1_000_000_000
+
 // Duration converts ticks of 1/timescale seconds, rounded to the nearest
-// nanosecond. It does not overflow for times since the Unix epoch; a timescale
-// of 0 gives 0.
+// nanosecond. What does not fit a time.Duration becomes the longest one; a
+// timescale of 0 gives 0.
 func Duration(ticks int64, timescale uint32) time.Duration {
 	if timescale == 0 {
 		return 0
 	}
+	const maxSec = math.MaxInt64/int64(time.Second) - 1
 	ts := int64(timescale)
 	sec, rem := ticks/ts, ticks%ts
+	switch {
+	case sec > maxSec:
+		return math.MaxInt64
+	case sec < -maxSec:
+		return math.MinInt64
+	}
 	return time.Duration(sec)*time.Second + time.Duration(roundDiv(rem*int64(time.Second), ts))
 }
 
 // Ticks converts a duration to units of 1/timescale seconds, rounded to the
-// nearest. It is the inverse of Duration for every timescale up to 500 MHz.
+// nearest. It is the inverse of Duration for timescales up to MaxTimescale.
 func Ticks(d time.Duration, timescale uint32) int64 {
 	ts := int64(timescale)
 	sec, rem := int64(d/time.Second), int64(d%time.Second)
@@ -64,6 +80,7 @@ func Ticks(d time.Duration, timescale uint32) int64 {
 }
 
 // Rescale converts a time from one timescale to another, rounded to the nearest.
+// It is exact for times up to 272 years and timescales up to MaxTimescale.
 func Rescale(ticks int64, from, to uint32) int64 {
 	if from == to || from == 0 {
 		return ticks

@@ -75,13 +75,14 @@ type Property struct {
 }
 
 // IDs of the object properties. Those of LOC are in [LOC] Section "LOC
-// Properties"; draft-02 had the timestamp at 0x06.
+// Properties"; the old ones of the timestamp, of drafts 02 and 00, are read only.
 const (
-	PropertyTimescale    = 0x08
-	PropertyVideoConfig  = 0x0D
-	PropertyAudioConfig  = 0x0F
-	PropertyTimestamp    = 0x10
-	PropertyTimestampOld = 0x06
+	PropertyTimescale       = 0x08
+	PropertyVideoConfig     = 0x0D
+	PropertyAudioConfig     = 0x0F
+	PropertyTimestamp       = 0x10
+	PropertyTimestampOld    = 0x06
+	PropertyTimestampOldest = 0x02
 
 	// PropertyCaptureOffset is our own, in the range MOQT leaves to applications.
 	// On a LOC object the timestamp is the media time. Where the frame was

@@ -23,8 +23,9 @@ func (k Kind) String() string {
 // Track describes one track of a source. It is not changed once handed out: a
 // source that starts over with other parameters hands out new Tracks.
 type Track struct {
-	// ID tells the tracks of one source apart and stays the same when the source
-	// starts over. In MP4 it is the track_ID, which Init and Raw carry too.
+	// ID tells the tracks of one source or catalog apart. It stays the same when
+	// the source starts over. In MP4 it is the track_ID, which Init and
+	// Frame.Raw carry too; in a catalog it is the place in the list.
 	ID   uint32
 	Kind Kind
 
