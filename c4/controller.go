@@ -79,7 +79,6 @@ func New(base cc.Config, cfg Config) *Controller {
 	}
 	c.rtt.runningMin = math.MaxInt64
 	c.out.Window = base.InitialWindow
-	c.out.SlowStart = true
 	c.out.ECN = cc.ECT1
 	c.startInitial()
 	c.setControl()

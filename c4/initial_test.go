@@ -40,6 +40,18 @@ func TestInitialWindowGrowth(tt *testing.T) {
 	t.wantVar("nb_eras_no_increase", 0)
 }
 
+// An era ends once: acknowledgements that settle nothing new do not count.
+func TestInitialErasEndOnce(tt *testing.T) {
+	t := newC4Test(tt, Config{})
+	t.round(1_000_000)
+	t.fullRound(1_000_000)
+	for range 5 {
+		t.ack(acked{rate: 1_000_000, since: 1 << 40, lowest: t.next})
+	}
+	t.wantVar("nb_eras_no_increase", 1)
+	t.wantVar("era_sequence", float64(t.next))
+}
+
 // "C4 will exit the Initial state [...] if the nominal rate does not increase for
 // 3 consecutive eras, omitting the eras for which the transmission was
 // application limited."
@@ -227,5 +239,43 @@ func TestRestartUnderJitter(tt *testing.T) {
 			}
 			t.wantVar("nominal_rate", float64(test.rate))
 		})
+	}
+}
+
+// A repeated initial starts from what is known, in the way the variant says.
+// [C4-SPEC] Section 4.2.1, Reentering the initial state
+func TestReentry(tt *testing.T) {
+	for _, test := range []struct {
+		name   string
+		set    func(*Config)
+		window float64
+		max    float64
+	}{
+		{name: "window in use", window: 107_812, max: 100_000},
+		{name: "by rate", set: func(c *Config) { c.ReentryByRate = true }, window: 100_000, max: 100_000},
+		{name: "smoothed RTT", set: func(c *Config) { c.ReentrySmoothedRTT = true }, window: 107_812, max: 80_000},
+		{name: "both", set: func(c *Config) { c.ReentryByRate, c.ReentrySmoothedRTT = true, true }, window: 80_000, max: 80_000},
+	} {
+		cfg := Draft05()
+		if test.set != nil {
+			test.set(&cfg)
+		}
+		t := newC4Test(tt, cfg)
+		t.throughInitial(1_000_000)
+		t.c.setMaxRTT(100 * ms)
+		t.c.alpha = 960
+		t.c.setControl() // 15/16 * 1 MB/s * 115 ms
+		t.c.initial.noGrowth, t.c.initial.acks = 2, 100
+		t.c.ecn.alpha, t.c.growth.congested, t.c.growth.notLimited = 7, true, true
+		t.c.enterInitial(cc.CauseGrowth)
+		t.wantVar("initial_cwnd", test.window)
+		t.wantVar("nominal_max_rtt", test.max)
+		t.wantVar("nb_eras_no_increase", 0)
+		t.wantVar("ecn_alpha", 0)
+		t.wantVar("alpha_previous", 2)
+		want := growth{oldRate: 1_000_000, pushAlpha: 2048}
+		if t.c.growth != want || t.c.initial.acks != 0 || t.c.initial.settled {
+			t.Errorf("%s: %+v, %+v", test.name, t.c.growth, t.c.initial)
+		}
 	}
 }

@@ -428,6 +428,72 @@ func TestTimeDoesNotGoBack(tt *testing.T) {
 	}
 }
 
+// Every input tells the time, and the controller starts with 10 packets, ECT(1).
+func TestInputs(t *testing.T) {
+	for name, input := range map[string]func(*Controller){
+		"sent":     func(c *Controller) { c.OnPacketSent(1, cc.Packet{}) },
+		"limited":  func(c *Controller) { c.OnAppLimited(1) },
+		"ecn":      func(c *Controller) { c.OnECN(1, cc.ECN{}) },
+		"rtt":      func(c *Controller) { c.OnRTT(1, cc.RTT{}) },
+		"loss":     func(c *Controller) { c.OnLoss(1, cc.Loss{}) },
+		"spurious": func(c *Controller) { c.OnSpuriousLoss(1, cc.Loss{}) },
+		"pto":      func(c *Controller) { c.OnPTO(1, 1) },
+		"mtu":      func(c *Controller) { c.OnMTU(1, 1500) },
+		"seed":     func(c *Controller) { c.OnSeed(1, cc.Seed{}) },
+		"ack":      func(c *Controller) { c.OnAck(1, &cc.Ack{}) },
+	} {
+		c := New(cc.Config{}, Config{})
+		want := cc.Control{Window: 15_360, Quantum: 2 * cc.DefaultMTU, SlowStart: true, ECN: cc.ECT1}
+		if got := c.Control(); got != want {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+		if input(c); c.now != 1 {
+			t.Errorf("%s left the time at %v", name, c.now)
+		}
+	}
+}
+
+// A loss that was counted before is not judged again.
+func TestRepeatedLoss(tt *testing.T) {
+	t := newC4Test(tt, Draft04())
+	t.throughInitial(20_000_000)
+	t.cruise(20_000_000)
+	t.send(1)
+	t.c.loss = lossRate{rate: certain / 2, last: t.next}
+	t.lose(t.next)
+	t.wantState(Cruising)
+}
+
+// What the profiles are made of: [C4-REF], and what the newest design changes.
+func TestProfiles(t *testing.T) {
+	d4, d5 := Draft04(), Draft05()
+	if d4.Draining != DrainNone || d4.Trimming != TrimNone || d4.Restart != RestartOnce || !d4.StaleRate {
+		t.Errorf("draft-04: %+v", d4)
+	}
+	if d5.Draining != DrainBacklog || d5.Trimming != TrimMaxOfTwo || d5.Restart != RestartAfterPause ||
+		d5.RestartPause != time.Second || d5.StaleRate {
+		t.Errorf("draft-05: %+v", d5)
+	}
+	d4.Draining, d4.Trimming, d4.Restart, d4.StaleRate = d5.Draining, d5.Trimming, d5.Restart, d5.StaleRate
+	if d4 != d5 {
+		t.Errorf("otherwise they differ: %+v, %+v", d4, d5)
+	}
+	want := Config{
+		AlphaRecovery: 960, AlphaDrainShallow: 896, AlphaDrainDeep: 768,
+		AlphaProbe: 1088, AlphaProbeECN: 1056, AlphaPush: 1256,
+		InitialPeak: true, InitialKeepsWindow: true, InitialECNNeedsDelay: true,
+		CruiseEras: 2, PushEras: 1, RecoveryExtension: true,
+		Draining: DrainBacklog, BacklogInitial: 1024, BacklogPush: 256,
+		Trimming: TrimMaxOfTwo, PersistentCount: 2,
+		Restart: RestartAfterPause, RestartPause: time.Second,
+		RestartRTTMin: 50 * ms, RestartRateMax: 1_000_000,
+		SensitivityKnee: 963, DelaySlope: 196, LossBetaBySensitivity: true, LossCutsMaxRTT: true,
+	}
+	if d5 != want {
+		t.Errorf("draft-05 is\n%+v, want\n%+v", d5, want)
+	}
+}
+
 func TestConfig(t *testing.T) {
 	for _, name := range []string{"c4", "c4-draft04", "c4-draft05"} {
 		cfg, ok := Named(name)
@@ -443,7 +509,9 @@ func TestConfig(t *testing.T) {
 	}
 	for name, change := range map[string]func(*Config){
 		"AlphaRecovery": func(c *Config) { c.AlphaRecovery = one + 1 },
-		"AlphaPush":     func(c *Config) { c.AlphaPush = 0 },
+		"AlphaProbe":    func(c *Config) { c.AlphaProbe = one },
+		"AlphaProbeECN": func(c *Config) { c.AlphaProbeECN = one },
+		"AlphaPush":     func(c *Config) { c.AlphaPush = one },
 		"CruiseEras":    func(c *Config) { c.CruiseEras = 0 },
 		"Draining":      func(c *Config) { c.Draining = 9 },
 		"Trimming":      func(c *Config) { c.Trimming = 9 },
