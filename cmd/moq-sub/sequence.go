@@ -24,7 +24,7 @@ type sequencer struct {
 	streams  bool          // objects of a group come in order, on one stream that has an end
 
 	started bool
-	next    media.Position // expected
+	next    media.Position  // expected
 	ended   map[uint64]bool // groups at or after next.Group whose stream has ended
 	held    []heldItem      // sorted by location
 	bytes   int

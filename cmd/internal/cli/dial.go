@@ -56,6 +56,23 @@ func (d *Dialer) Check(log *slog.Logger) error {
 	return nil
 }
 
+// Local makes it dial a relay of this machine that has a development certificate.
+func (d *Dialer) Local(log *slog.Logger, scheme, addr string) {
+	d.log, d.URL = log, scheme+"://"+addr+"/"
+	d.config.Insecure, d.config.Logger = true, log
+}
+
+// Args returns flags and argument that make another command dial the same.
+func (d *Dialer) Args() []string {
+	switch {
+	case d.config.Insecure:
+		return []string{"--tls-insecure", d.URL}
+	case d.fingerprint != "":
+		return []string{"--tls-fingerprint", d.fingerprint, d.URL}
+	}
+	return []string{d.URL}
+}
+
 // Dial connects once.
 func (d *Dialer) Dial(ctx context.Context) (moqt.Conn, error) {
 	return quicnet.Dial(ctx, d.URL, d.config)
