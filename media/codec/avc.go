@@ -22,7 +22,7 @@ const seiRecoveryPoint = 6
 
 // describeAVC reads an AVCDecoderConfigurationRecord. ISO/IEC 14496-15 Section 5.3.3.1
 func describeAVC(entry string, config []byte) (Info, error) {
-	if len(config) < 7 || config[0] != 1 {
+	if len(config) < 6 || config[0] != 1 {
 		return Info{}, malformed("avcC", "%d bytes, version is not 1", len(config))
 	}
 	i := Info{
@@ -35,6 +35,9 @@ func describeAVC(entry string, config []byte) (Info, error) {
 	}
 	if config[5]&31 == 0 { // avc3: the parameter sets are in the frames
 		return i, nil
+	}
+	if len(config) < 8 {
+		return Info{}, malformed("avcC", "ends before its SPS")
 	}
 	n := int(binary.BigEndian.Uint16(config[6:]))
 	if len(config) < 8+n {
