@@ -300,6 +300,13 @@ func TestProbeECNSticky(tt *testing.T) {
 	t.cruise(1_000_000)
 	t.probe(1_000_000)
 	t.wantVar("alpha_current", 33./32)
+
+	t = newC4Test(tt, Draft04())
+	t.throughInitial(1_000_000)
+	t.mark(1, 1000)
+	t.cruise(1_000_000)
+	t.probe(1_000_000)
+	t.wantVar("alpha_current", 17./16)
 }
 
 // [C4-DESIGN] Revising the trimming pattern

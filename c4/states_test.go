@@ -192,6 +192,13 @@ func TestPushingTwoEras(tt *testing.T) {
 	t.wantState(Pushing)
 	t.fullRound(1_300_000)
 	t.wantState(Recovery)
+	// The count starts over.
+	t.cruise(1_300_000)
+	t.push(1_300_000, 1_310_000)
+	t.fullRound(1_310_000)
+	t.wantState(Pushing)
+	t.fullRound(1_310_000)
+	t.wantState(Recovery)
 }
 
 // "If the pushing lasts more than 3 RTT, C4 re-enters the initial state."
