@@ -10,9 +10,10 @@ import (
 //
 //   - group ids rise by exactly 1, and object ids are 0, 1, 2 and so on;
 //   - a video group begins at a key frame and lasts to the next;
-//   - a sound group begins with the first frame after the leading video track
-//     began one, so that whoever starts at a group gets sound and picture of
-//     about the same time. Without video it lasts a second.
+//   - every frame of sound is a group by itself. A datagram can be lost, and only
+//     so is it clear at once which one was; on streams one that is late holds up
+//     no other, and a player skips it at the cost of a frame or two.
+//     [LOC] Section "Application with one audio track"
 //
 // The first id is the time of the start in milliseconds, so that ids rise over
 // restarts of the process too. [MSF] Section "Group numbering"
@@ -26,8 +27,6 @@ type Grouper struct {
 	first  uint64
 	tracks map[uint32]*groupTrack
 	starts []groupStart // of the aligned video groups of late, in order
-	leader uint32       // the video track at which sound groups begin, 0 if none
-	cuts   int          // how many groups the leader has begun
 }
 
 // groupStart is where a group begins in all aligned tracks.
@@ -40,11 +39,9 @@ type groupStart struct {
 type groupTrack struct {
 	open    bool // a group has begun
 	pos     Position
-	start   time.Duration // presentation time of the group
 	end     time.Duration // decode time at which the latest frame ends
 	alone   bool          // numbered by itself
 	run     int
-	cuts    int  // Grouper.cuts at the start of the group
 	waiting bool // frames are dropped until a key frame comes
 	hole    bool // the source has started over since the latest group
 }
@@ -56,10 +53,6 @@ const (
 	// maxStarts is how many group starts are remembered, and so by how many groups
 	// a rendition may come later than another.
 	maxStarts = 64
-	// soundGroup is the length of a sound group without video, and soundGroupMax
-	// the longest one with video.
-	soundGroup    = time.Second
-	soundGroupMax = 3 * time.Second
 )
 
 // FirstGroup is the id of the first group of anything that starts at now:
@@ -93,18 +86,13 @@ func (g *Grouper) Place(f Frame) (Position, bool) {
 			return Position{}, false
 		}
 	}
-	begins := f.Key
-	if f.Track.Kind == Audio {
-		begins = g.soundBegins(tr, f)
-	}
 	switch {
-	case !begins:
-		tr.pos.Object++
 	case f.Track.Kind == Audio:
-		g.begin(tr, f, g.nextAlone(tr))
+		tr.begin(g.soundGroup(tr))
+	case f.Key:
+		tr.begin(g.videoGroup(tr, f))
 	default:
-		g.begin(tr, f, g.videoGroup(tr, f))
-		g.lead(f.Track.ID)
+		tr.pos.Object++
 	}
 	tr.end = f.DTSTime() + f.Length()
 	return tr.pos, true
@@ -123,38 +111,14 @@ func (g *Grouper) Misaligned(t *Track) bool {
 	return tr != nil && tr.alone
 }
 
-func (g *Grouper) begin(tr *groupTrack, f Frame, id uint64) {
-	tr.open, tr.pos, tr.start, tr.cuts = true, Position{Group: id}, f.PTSTime(), g.cuts
-}
+func (tr *groupTrack) begin(id uint64) { tr.open, tr.pos = true, Position{Group: id} }
 
-// lead takes note that a video group has begun.
-func (g *Grouper) lead(id uint32) {
-	if g.leader == 0 {
-		g.leader = id
-	}
-	if g.leader == id {
-		g.cuts++
-	}
-}
-
-// nextAlone is the next group id of a track that needs not agree with others.
-func (g *Grouper) nextAlone(tr *groupTrack) uint64 {
+// soundGroup is the id of the next group of sound.
+func (g *Grouper) soundGroup(tr *groupTrack) uint64 {
 	if !tr.open {
 		return g.first
 	}
 	return tr.pos.Group + 1
-}
-
-// soundBegins tells whether a group begins with this frame of sound.
-func (g *Grouper) soundBegins(tr *groupTrack, f Frame) bool {
-	length := f.PTSTime() - tr.start
-	switch {
-	case !tr.open:
-		return true
-	case g.leader == 0:
-		return length >= soundGroup
-	}
-	return tr.cuts != g.cuts || length >= soundGroupMax
 }
 
 // videoGroup is the id of the group that begins with a key frame.

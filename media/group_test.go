@@ -177,29 +177,13 @@ func TestGroupSourceStartsOver(t *testing.T) {
 	c.want(testVideo, 3*time.Second, true, 1, 0)
 }
 
-func TestSoundGroupsFollowTheVideo(t *testing.T) {
+func TestEveryFrameOfSoundIsAGroup(t *testing.T) {
 	c := newGroupTest(t)
-	c.want(testAudio, 0, true, 0, 0)
-	c.want(testVideo, 0, true, 0, 0)
-	c.want(testAudio, 20*time.Millisecond, true, 1, 0)
-	c.want(testAudio, 40*time.Millisecond, true, 1, 1)
-	c.want(testLow, 0, true, 0, 0) // not the leading one
-	c.want(testAudio, 60*time.Millisecond, true, 1, 2)
-	c.want(testVideo, time.Second, true, 1, 0)
-	c.want(testAudio, time.Second+10*time.Millisecond, true, 2, 0)
-	// A group of video of 10 s: sound groups do not get longer than 3 s.
-	pts := time.Second + 30*time.Millisecond
-	object := uint64(1)
-	for ; pts < 4*time.Second+10*time.Millisecond; pts += 20 * time.Millisecond {
-		c.want(testAudio, pts, true, 2, object)
-		object++
-	}
-	c.want(testAudio, pts, true, 3, 0)
-}
-
-func TestSoundGroupsWithoutVideoLastASecond(t *testing.T) {
-	c := newGroupTest(t)
-	for n := range int64(200) {
-		c.want(testAudio, time.Duration(n)*20*time.Millisecond, true, n/50, uint64(n%50))
+	for n := range int64(100) {
+		if n == 50 {
+			c.run++
+		}
+		c.want(testAudio, time.Duration(n)*20*time.Millisecond, true, n, 0)
+		c.place(testVideo, time.Duration(n)*20*time.Millisecond, n%10 == 0)
 	}
 }

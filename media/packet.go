@@ -53,8 +53,8 @@ type Packet struct {
 	// Key says that decoding can start here: it is true for every object 0.
 	Key bool
 
-	// EndOfGroup says that no object follows in this group. It is set only when
-	// that is known by now; a new group ends the one before anyway.
+	// EndOfGroup says that no object follows in this group. It is known only of
+	// sound; a video group ends when the next one begins.
 	EndOfGroup bool
 
 	Datagram bool

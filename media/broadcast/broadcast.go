@@ -141,7 +141,8 @@ func (b *Broadcast) Package(f media.Frame) ([]media.Packet, []media.Event, error
 	for _, r := range st.renditions {
 		packets = append(packets, media.Packet{
 			Track: r.Name, Group: pos.Group, Object: pos.Object, Key: f.Key,
-			Datagram: r.Datagram, Priority: r.Priority, Capture: f.Capture,
+			EndOfGroup: f.Track.Kind == media.Audio,
+			Datagram:   r.Datagram, Priority: r.Priority, Capture: f.Capture,
 			Properties: properties, Payload: payload,
 		})
 	}

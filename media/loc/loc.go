@@ -18,7 +18,7 @@ import (
 // without a timescale, so it is the time of capture as well ([LOC] Section
 // "Timestamp"); where that is known to be another by minOffset or more, our own
 // PropertyCaptureOffset tells. The first object of each group has the decoder
-// configuration. H.264 and H.265 are in the form with length prefixes.
+// configuration, if the codec needs one. H.264 and H.265 are in the form with length prefixes.
 type Packager struct{}
 
 // minOffset is the least difference between timestamp and capture that is worth
@@ -47,10 +47,11 @@ func (Packager) Pack(f media.Frame, first bool) ([]byte, []media.Property, error
 }
 
 // configProperty is the property for the configuration of a track, or 0. VP9
-// needs none.
+// needs none, and neither does Opus with one or two channels, where it would
+// take a fifth of a small packet.
 func configProperty(t *media.Track) uint64 {
-	switch {
-	case len(t.Config) == 0 || codec.Entry(t.Codec) == "vp09":
+	switch entry := codec.Entry(t.Codec); {
+	case len(t.Config) == 0, entry == "vp09", entry == "Opus" && t.Channels <= 2:
 		return 0
 	case t.Kind == media.Audio:
 		return media.PropertyAudioConfig
