@@ -115,10 +115,20 @@ type Config struct {
 	// BacklogClearNearMin forgets the backlog when a recovery saw a round trip
 	// within this fraction above the running min RTT. Default 0, never.
 	BacklogClearNearMin Coef
+	// BacklogMeasured bounds the backlog after initial and pushing by what the
+	// last round trip was longer than the running min RTT. Default false.
+	BacklogMeasured bool
+	// BacklogNeedsData assumes a backlog after pushing only if the path was the
+	// limit, and not the application. Default false.
+	BacklogNeedsData bool
 	// Trimming rule. Default TrimMaxOfTwo.
 	Trimming Trimming
 	// TrimAppLimited trims after app limited cycles too. Default false.
 	TrimAppLimited bool
+	// TrimKeepsLimited makes an application limited cycle stand for the one before
+	// it in TrimMaxOfTwo, instead of counting with the little it could measure.
+	// Default false.
+	TrimKeepsLimited bool
 	// PersistentCount is how many congested recoveries in a row are persistent
 	// congestion. Default 2.
 	PersistentCount int

@@ -65,6 +65,7 @@ func (o *operations) config() Config {
 	}
 	if flag(6) {
 		cfg.BacklogClearOnGrowth, cfg.BacklogClearNearMin = true, 64
+		cfg.BacklogMeasured, cfg.BacklogNeedsData, cfg.TrimKeepsLimited = true, true, true
 	}
 	if flag(7) {
 		cfg.TrimAppLimited, cfg.ReentryByRate, cfg.ProbeECNSticky = true, true, true

@@ -1,6 +1,10 @@
 package c4
 
-import "github.com/moq-c4/moq-c4/cc"
+import (
+	"time"
+
+	"github.com/moq-c4/moq-c4/cc"
+)
 
 // Probe levels. They count the growing cycles in a row: 0 after a cycle that
 // ended by CE marks, 1 by default, 2 and 3 lead to pushing, more to initial.
@@ -28,7 +32,7 @@ type recoveryState struct {
 // during that phase the pacing rate is 5/4 of the nominal rate."
 // [C4-DESIGN] Draining the backlog
 func (c *Controller) enterRecovery(cause cc.Cause) {
-	if c.state == Pushing {
+	if c.state == Pushing && (c.growth.notLimited || !c.cfg.BacklogNeedsData) {
 		c.queued(c.cfg.BacklogPush)
 	}
 	c.recovery.marked = cause == cc.CauseECN
@@ -87,7 +91,10 @@ func (c *Controller) exitRecovery() {
 		c.noGrowth()
 	}
 	c.resuming.eras = 0
-	c.previousMaxRate, c.recentMaxRate = c.recentMaxRate, 0
+	if c.growth.notLimited || !c.cfg.TrimKeepsLimited {
+		c.previousMaxRate = c.recentMaxRate
+	}
+	c.recentMaxRate = 0
 	c.resetGrowth()
 	c.rtt.excess = 0
 	c.loss.rate = 0
@@ -105,9 +112,14 @@ func (c *Controller) exitRecovery() {
 // queued notes that the state being left has queued about that much.
 func (c *Controller) queued(backlog Coef) {
 	c.recovery.drainFlag = true
-	if c.cfg.Draining == DrainBacklog {
-		c.recovery.backlog = max(c.recovery.backlog, backlog)
+	if c.cfg.Draining != DrainBacklog {
+		return
 	}
+	if shortest := c.rtt.runningMin; c.cfg.BacklogMeasured && shortest <= c.latestRTT {
+		longer := min((c.latestRTT-shortest)*time.Duration(one)/max(shortest, 1), time.Duration(one))
+		backlog = min(backlog, Coef(longer))
+	}
+	c.recovery.backlog = max(c.recovery.backlog, backlog)
 }
 
 // drained takes what this recovery has drained from the backlog.

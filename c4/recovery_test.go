@@ -2,6 +2,7 @@ package c4
 
 import (
 	"testing"
+	"time"
 
 	"github.com/moq-c4/moq-c4/cc"
 )
@@ -352,5 +353,70 @@ func TestTrimming(tt *testing.T) {
 			t.wantState(Cruising)
 			t.wantVar("nominal_rate", test.want)
 		})
+	}
+}
+
+// "BacklogMeasured": what the round trip does not show is not there.
+func TestBacklogMeasured(tt *testing.T) {
+	for rtt, want := range map[time.Duration]float64{
+		80 * ms:  0,
+		100 * ms: 0.25,
+		300 * ms: 1,
+	} {
+		cfg := Default()
+		cfg.BacklogMeasured = true
+		t := newC4Test(tt, cfg)
+		t.round(1_000_000)
+		t.fullRound(1_000_000)
+		t.fullRound(1_000_000)
+		t.rtt = rtt
+		t.fullRound(1_000_000)
+		t.wantState(Recovery)
+		t.wantVar("backlog", want)
+	}
+}
+
+func TestBacklogNeedsData(tt *testing.T) {
+	for _, full := range []bool{false, true} {
+		cfg := Default()
+		cfg.BacklogNeedsData = true
+		t := newC4Test(tt, cfg)
+		t.throughInitial(1_000_000)
+		t.cruise(1_000_000)
+		t.push(1_000_000, 1_010_000)
+		t.c.recovery.backlog = 0
+		if full {
+			t.fullRound(1_000_000)
+			t.wantVar("backlog", 0.25)
+		} else {
+			t.round(1_000_000)
+			t.wantVar("backlog", 0)
+		}
+	}
+}
+
+func TestTrimKeepsLimited(tt *testing.T) {
+	for _, keep := range []bool{false, true} {
+		cfg := Default()
+		cfg.TrimKeepsLimited = keep
+		t := newC4Test(tt, cfg)
+		t.throughInitial(1_000_000)
+		t.cruise(1_000_000)
+		for range 3 { // limited by the application
+			t.round(100_000)
+		}
+		t.wantState(Recovery)
+		t.round(100_000)
+		for range 2 { // the path is slower than thought
+			t.fullRound(900_000)
+		}
+		t.fullRound(900_000)
+		t.fullRound(900_000)
+		t.wantState(Cruising)
+		if keep {
+			t.wantVar("nominal_rate", 1_000_000)
+		} else {
+			t.wantVar("nominal_rate", 900_000)
+		}
 	}
 }
