@@ -51,7 +51,11 @@ func FuzzVarint(f *testing.F) {
 }
 
 func FuzzFullTrackName(f *testing.F) {
-	seedVectors(f, "namespace")
+	for _, v := range loadVectors(f).Vectors {
+		if v.Kind == "namespace" {
+			f.Add(append(v.bytes(f), "\x04name"...))
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		name, n, err := consumeFullTrackName(clip(b), Draft18)
 		if err != nil {
