@@ -102,6 +102,12 @@ func TestDrainFlag(tt *testing.T) {
 	t.probe(rate)
 	t.fullRound(rate)
 	t.wantVar("alpha_current", 0.875)
+	// Not if the rate has grown since: then there is room.
+	t.cruise(rate)
+	t.c.setMaxRTT(200 * ms)
+	t.probe(rate)
+	t.fullRound(2 * rate)
+	t.wantVar("alpha_current", 0.9375)
 }
 
 func TestBacklogVariants(tt *testing.T) {
@@ -221,7 +227,8 @@ func TestPersistentCongestionNeedsAMeasurement(tt *testing.T) {
 	t.wantVar("nominal_rate", rate*3/4*3/4)
 }
 
-// Growth raises the level: two growing cycles push, four restart initial.
+// Growth raises the level: one growing cycle leads to pushing, three in a row to
+// initial.
 // [C4-DESIGN] Cascade of Increases
 func TestCascade(tt *testing.T) {
 	t := newC4Test(tt, Draft04())

@@ -155,6 +155,7 @@ func TestPushing(tt *testing.T) {
 			if end {
 				t.fullRound(test.fast)
 			} else {
+				t.send(2)
 				t.ack(acked{rate: test.fast})
 				t.wantVar("era_sequence", float64(t.next))
 			}
@@ -186,6 +187,7 @@ func TestPushingTwoEras(tt *testing.T) {
 	t.push(1_000_000, 1_024_000)
 	t.fullRound(1_024_000)
 	t.wantState(Pushing)
+	t.wantVar("era_sequence", float64(t.next))
 	t.fullRound(1_300_000)
 	t.wantState(Pushing)
 	t.fullRound(1_300_000)
