@@ -32,6 +32,7 @@ var edges = []edge{
 	{"cmd/...", "relay/...", "a command wires the parts together"},
 	{"cmd/...", "media/...", "a command wires the parts together"},
 	{"cmd/...", "moqt", "media meets moqt here and nowhere else"},
+	{"cmd/...", "moqt/wire", "names, locations and codes are the wire's types"},
 	{"cmd/...", "quicnet/...", "a command chooses the transport and its controller"},
 	{"cmd/...", "cc/...", "a flag chooses the congestion controller"},
 	{"cmd/...", "c4", "a flag chooses the congestion controller"},

@@ -1,18 +1,31 @@
 #!/bin/bash
 # demo.sh: a relay and a publisher that loops the bundled clip, both on this
 # machine. Prints where to look and stops both on Ctrl-C.
+#
+# MOQ_PORT changes the relay's port, MOQ_OPS the address of its metrics.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 host=127.0.0.1
 port=${MOQ_PORT:-4443}
 ops=${MOQ_OPS:-127.0.0.1:9464}
-name=live/clip
+name=live/demo
+url=moqt://$host:$port
 
-relay=(bin/moq-relay --listen "$host:$port" --ops "$ops")
-publisher=(bin/moq-pub --loop testdata/clip.mp4 --name "$name" "https://$host:$port/" --tls-insecure)
-player=http://$host:$port/
-metrics=http://$ops/metrics
+relay=(bin/moq-relay --listen "$host:$port" --ops "$ops" --log-level warn)
+publisher=(bin/moq-pub --namespace "$name" --input testdata/clip.mp4 --loop --log-level warn "$url")
+
+# get HOST:PORT PATH prints the body of a page; it fails unless the answer is 200.
+get() {
+	local status line
+	exec 3<>"/dev/tcp/${1%:*}/${1##*:}" || return 1
+	printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$2" "$1" >&3
+	read -r status <&3 || status=
+	while read -r line <&3 && [ "$line" != $'\r' ]; do :; done # headers
+	cat <&3
+	exec 3>&-
+	[[ $status == *' 200 '* ]]
+}
 
 # Job control gives each child a process group of its own, so that Ctrl-C
 # reaches this script alone and the order of stopping is ours.
@@ -31,30 +44,28 @@ trap stop EXIT
 
 "${relay[@]}" </dev/null &
 pids+=($!)
-
-ready() { # the relay answers "200" at /readyz
-	local line
-	exec 3<>"/dev/tcp/${ops%:*}/${ops##*:}" || return 1
-	printf 'GET /readyz HTTP/1.0\r\n\r\n' >&3
-	read -r line <&3 || line=
-	exec 3>&-
-	[[ $line == *' 200 '* ]]
-}
 for ((try = 0; ; try++)); do
-	ready 2>/dev/null && break
+	(get "$ops" /readyz) >/dev/null 2>&1 && break
 	kill -0 "${pids[0]}" 2>/dev/null || { echo "demo: the relay ended, see above" >&2; exit 1; }
 	[ $try -lt 100 ] || { echo "demo: the relay is not ready after 10 s" >&2; exit 1; }
 	sleep 0.1
 done
 
-"${publisher[@]}" </dev/null &
+# The relay made its own certificate; its hash is how clients know it.
+fingerprint=$(get "$host:$port" /certificate.sha256)
+"${publisher[@]}" --tls-fingerprint "$fingerprint" </dev/null &
 pids+=($!)
 
+echo
+if (get "$host:$port" /) >/dev/null 2>&1; then
+	echo "  player    http://$host:$port/"
+fi
 cat <<END
+  relay     $url, namespace $name
+  metrics   http://$ops/metrics
 
-  player   $player
-  metrics  $metrics
-  name     $name
+  To watch  bin/moq-sub --namespace $name --tls-insecure -o - $url | ffplay -
+  Figures   bin/moq-sub --namespace $name --tls-insecure --stats $url
 
   Ctrl-C stops the relay and the publisher.
 
