@@ -18,8 +18,9 @@ const maxBox = 64 << 20
 // stream was cut in the middle of a box and another one follows.
 type boxReader struct {
 	r    *bufio.Reader
-	pos  int64  // of the next byte
-	last []byte // the latest fragment, where the start of the next stream may hide
+	pos  int64      // of the next byte
+	back *boxHeader // a header that was given back
+	last []byte     // what came since the latest fragment began: the start of the next stream may hide there
 }
 
 func newBoxReader(r io.Reader) *boxReader {
@@ -37,6 +38,11 @@ type boxHeader struct {
 // header reads the header of the next box. It returns io.EOF at the end of the
 // stream, also if that comes within the header.
 func (r *boxReader) header() (boxHeader, error) {
+	if r.back != nil {
+		h := *r.back
+		r.back = nil
+		return h, nil
+	}
 	h := boxHeader{pos: r.pos}
 	head := make([]byte, 8, 16)
 	if err := r.full(head); err != nil {
@@ -89,11 +95,31 @@ func (r *boxReader) body(b []byte, h boxHeader) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// skip passes over a box.
+// maxKept is the largest box that skip keeps for resync.
+const maxKept = 1 << 20
+
+// skip passes over a box of a type that does not matter.
 func (r *boxReader) skip(h boxHeader) error {
+	if h.size <= maxKept && len(r.last) <= maxBox {
+		last, err := r.body(r.last, h)
+		r.last = last
+		return err
+	}
+	r.last = nil
 	n, err := io.CopyN(io.Discard, r.r, h.size-int64(len(h.head)))
 	r.pos += n
 	return eof(err)
+}
+
+// unread gives back the header that was read last.
+func (r *boxReader) unread(h boxHeader) { r.back = &h }
+
+// hidesFtyp tells whether the box is none but the start of the next stream, of
+// which the box before has the first bytes.
+func (r *boxReader) hidesFtyp(h boxHeader) bool {
+	next, _ := r.r.Peek(ftypHead)
+	around := append([]byte(nil), r.last[max(0, len(r.last)-ftypHead):]...)
+	return findFtyp(append(append(around, h.head...), next...)) >= 0
 }
 
 func (r *boxReader) full(b []byte) error {

@@ -113,6 +113,9 @@ func (r *Reader) step() error {
 	case "mdat":
 		return errNotFragmented(h)
 	}
+	if r.header != nil && r.r.hidesFtyp(h) {
+		return r.r.resync(h, malformed(h.typ, h.pos, "the box before it was cut short"))
+	}
 	return r.r.skip(h)
 }
 
@@ -165,7 +168,12 @@ func (r *Reader) fragment(h boxHeader) ([]byte, error) {
 		if err != nil {
 			return append(data, next.head...), err
 		}
-		if int64(len(data))+next.size > 2*maxBox {
+		switch {
+		case next.typ == "ftyp" || next.typ == "moov" || next.typ == "moof":
+			// The mdat is missing: the source was killed before it.
+			r.r.unread(next)
+			return data, nil
+		case int64(len(data))+next.size > 2*maxBox:
 			return append(data, next.head...), malformed(next.typ, next.pos, "the fragment is larger than %d", 2*maxBox)
 		}
 		if data, err = r.r.body(data, next); err != nil {

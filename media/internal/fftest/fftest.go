@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -80,20 +81,19 @@ type MD5 struct {
 	Hash               string
 }
 
-// FrameMD5 lists the frames of one stream ("v:0", "a:0") as ffmpeg decodes them,
-// or with copied as they are stored.
-func FrameMD5(t testing.TB, data []byte, stream string, copied bool) []MD5 {
+// FrameMD5 lists the frames of each stream as ffmpeg decodes them, or with
+// copied as they are stored.
+func FrameMD5(t testing.TB, data []byte, copied bool) map[int][]MD5 {
 	t.Helper()
 	Need(t)
-	args := []string{"-hide_banner", "-nostats", "-loglevel", "error", "-xerror", "-i", File(t, "in.mp4", data), "-map", "0:" + stream}
+	args := []string{"-hide_banner", "-nostats", "-loglevel", "error", "-xerror", "-i", File(t, "in.mp4", data), "-map", "0"}
 	if copied {
 		args = append(args, "-c", "copy")
 	} else {
 		args = append(args, "-fps_mode", "passthrough")
 	}
-	out := run(t, "ffmpeg", append(args, "-f", "framemd5", "-")...)
-	var frames []MD5
-	for line := range strings.Lines(string(out)) {
+	frames := map[int][]MD5{}
+	for line := range strings.Lines(string(run(t, "ffmpeg", append(args, "-f", "framemd5", "-")...))) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -101,7 +101,11 @@ func FrameMD5(t testing.TB, data []byte, stream string, copied bool) []MD5 {
 		if len(f) < 6 {
 			t.Fatalf("framemd5 line %q", line)
 		}
-		frames = append(frames, MD5{DTS: f[1], PTS: f[2], Duration: f[3], Hash: f[5]})
+		stream, err := strconv.Atoi(f[0])
+		if err != nil {
+			t.Fatalf("framemd5 line %q", line)
+		}
+		frames[stream] = append(frames[stream], MD5{DTS: f[1], PTS: f[2], Duration: f[3], Hash: f[5]})
 	}
 	return frames
 }
