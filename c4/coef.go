@@ -18,8 +18,14 @@ func (c Coef) of(v int64) int64 { return (int64(c) * v) >> 10 }
 // rate returns c*r.
 func (c Coef) rate(r cc.Rate) cc.Rate { return cc.Rate(c.of(int64(r))) }
 
-// time returns c*d.
-func (c Coef) time(d time.Duration) time.Duration { return time.Duration(c.of(int64(d))) }
+// time returns c*d, in whole microseconds.
+func (c Coef) time(d time.Duration) time.Duration {
+	return time.Duration(c.of(int64(d/time.Microsecond))) * time.Microsecond
+}
+
+// whole rounds d down to microseconds. Estimates are kept in these, as in the
+// reference, so that the same inputs lead to exactly the same decisions.
+func whole(d time.Duration) time.Duration { return d - d%time.Microsecond }
 
 // Bounds on inputs, far beyond any real path. With them no product in this
 // package overflows.

@@ -36,7 +36,7 @@ func (c *Controller) setControl() {
 	case Resuming:
 		pacing, window = c.resuming.rate, c.resuming.window
 	default:
-		window += pacing.Over(min(c.rtt.nominalMax/4, rttMargin))
+		window += pacing.Over(min(whole(c.rtt.nominalMax/4), rttMargin))
 		if c.state == Probing || c.state == Pushing {
 			window += c.missingToPacket()
 		}

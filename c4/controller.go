@@ -23,7 +23,8 @@ type Controller struct {
 	nextNumber    int64         // number of the next packet
 	inFlight      int64         // bytes
 	smoothedRTT   time.Duration // handshake included
-	latestRTT     time.Duration
+	handshakeRTT  time.Duration // latest sample, handshake included
+	latestRTT     time.Duration // latest sample of application data
 	peakRate      cc.Rate
 	lastAckedSent time.Duration // newest send time among acknowledged packets
 	lastLimited   time.Duration // when the sender last ran dry
@@ -144,15 +145,17 @@ func (c *Controller) OnECN(now time.Duration, e cc.ECN) {
 func (c *Controller) OnRTT(now time.Duration, r cc.RTT) {
 	c.advance(now)
 	c.smoothedRTT = clamp(r.Smoothed, 0, rttMax)
+	c.handshakeRTT = clamp(r.Latest, 0, rttMax)
 	if r.Handshake || r.Latest <= 0 {
+		c.useSeed()
 		return
 	}
-	c.latestRTT = min(r.Latest, rttMax)
+	c.latestRTT = c.handshakeRTT
 	c.sampleRTT(c.latestRTT)
 	if c.state == Initial {
 		c.initialOnDelay()
-		c.useSeed()
 		c.setControl()
+		c.useSeed()
 		return
 	}
 	if c.rtt.excess > 0 && (c.alphaPrevious > one || c.cfg.DelayInCruising) {
@@ -203,11 +206,13 @@ func (c *Controller) OnMTU(now time.Duration, mtu int64) {
 	c.setControl()
 }
 
-// OnSeed keeps the seed until the first RTT sample tells whether it fits.
+// OnSeed uses the seed at once if there is an RTT sample to compare with, and
+// else when the first one comes, be it of a handshake packet.
 func (c *Controller) OnSeed(now time.Duration, s cc.Seed) {
 	c.advance(now)
 	s.Window = min(s.Window, windowMax)
 	c.seed = s
+	c.useSeed()
 }
 
 // OnAck takes the rate sample, moves on to the next state when the era is over,

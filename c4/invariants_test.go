@@ -303,7 +303,7 @@ func (o *operations) check() error {
 		default:
 			return fail("end of initial with %d eras without growth", was.initial.noGrowth)
 		}
-		want := clamp(c.nominalRate.TimeFor(c.initial.window/2), time.Millisecond, rttMax)
+		want := clamp(whole(c.nominalRate.TimeFor(c.initial.window/2)), time.Millisecond, rttMax)
 		if c.rtt.nominalMax != want {
 			return fail("nominal max RTT %v, want %v", c.rtt.nominalMax, want)
 		}

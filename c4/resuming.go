@@ -19,20 +19,20 @@ type resumingState struct {
 	eras   int // ended
 }
 
-// useSeed enters resuming with the first RTT sample, if a seed was offered and
-// its RTT fits. [C4-DESIGN] Support for careful resume
+// useSeed enters resuming, if a seed is there whose RTT fits the latest sample.
+// [C4-DESIGN] Support for careful resume
 func (c *Controller) useSeed() {
-	if c.seed.Window <= 0 || c.state != Initial {
+	if c.seed.Window <= 0 || c.handshakeRTT <= 0 || c.state != Initial {
 		return
 	}
 	s := c.seed
 	c.seed = cc.Seed{}
-	if !s.Fits(c.latestRTT) {
+	if !s.Fits(c.handshakeRTT) {
 		return
 	}
 	rtt := c.smoothedRTT
 	if rtt <= 0 {
-		rtt = c.latestRTT
+		rtt = c.handshakeRTT
 	}
 	c.resuming = resumingState{window: s.Window, rate: min(cc.RateOf(s.Window, rtt), rateMax)}
 	if c.rtt.nominalMax < rtt {
@@ -42,6 +42,7 @@ func (c *Controller) useSeed() {
 	c.alpha = alphaResuming
 	c.resetGrowth()
 	c.resetEra()
+	c.setControl()
 }
 
 // resumingOnAck holds the era open until the seed's window is nearly full, so

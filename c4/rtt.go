@@ -67,7 +67,7 @@ func (c *Controller) updateMaxRTT() {
 	if c.era.minRTT < c.rtt.runningMin {
 		c.rtt.runningMin = c.era.minRTT
 	} else {
-		c.rtt.runningMin = (7*c.rtt.runningMin + c.era.minRTT) / 8
+		c.rtt.runningMin = whole((7*c.rtt.runningMin + c.era.minRTT) / 8)
 	}
 	longest := min(c.era.maxRTT, c.rtt.runningMin+maxJitter)
 	if longest > c.rtt.nominalMax {
@@ -80,6 +80,6 @@ func (c *Controller) updateMaxRTT() {
 
 // setMaxRTT sets the nominal max RTT and what depends on it.
 func (c *Controller) setMaxRTT(d time.Duration) {
-	c.rtt.nominalMax = clamp(d, maxRTTFloor, rttMax)
+	c.rtt.nominalMax = clamp(whole(d), maxRTTFloor, rttMax)
 	c.updateDelayThreshold()
 }

@@ -409,7 +409,7 @@ func TestHandshakeIsIgnored(tt *testing.T) {
 	t.c.OnLoss(0, cc.Loss{Number: 1, Handshake: true})
 	t.ack(acked{rate: 1000, handshake: true})
 	want := newC4Test(tt, Config{}).c
-	want.smoothedRTT = 2 * ms
+	want.smoothedRTT, want.handshakeRTT = 2*ms, ms
 	if *want != *t.c {
 		t.Errorf("got %+v\nwant %+v", *t.c, *want)
 	}
