@@ -352,7 +352,7 @@ func FuzzOperations(f *testing.F) {
 // TestInvariants runs many random sequences, and makes sure that they get about.
 func TestInvariants(t *testing.T) {
 	entered := map[string]int{}
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		o := newOperations(randomBytes(seed, 4096))
 		for len(o.data) > 0 {
 			if err := o.step(); err != nil {
@@ -400,7 +400,7 @@ func randomBytes(seed uint64, n int) []byte {
 
 // A path that never marks is a path without ECN.
 func TestNoMarksNoDifference(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(25) {
 		data := randomBytes(seed, 4096)
 		data[1] |= 8 // ECNEveryAck
 		plain, ecn := newOperations(data), newOperations(data)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -181,12 +182,23 @@ func (e *reference) compare(c *Controller) error {
 
 func parseReference(line string) (reference, error) {
 	var e reference
-	_, err := fmt.Sscan(line,
+	fields := []*int64{
 		&e.kind, &e.now, &e.space, &e.ready,
 		&e.rtt, &e.acked, &e.delivered, &e.lost,
 		&e.smoothed, &e.sample, &e.rate, &e.peak, &e.inFlight, &e.mtu,
 		&e.ackedSent, &e.limited, &e.lowest, &e.next, &e.ect1, &e.ce,
 		&e.window, &e.pacing, &e.bucket, &e.state,
-		&e.nominalRate, &e.maxRTT, &e.alpha, &e.ecnAlpha, &e.level)
-	return e, err
+		&e.nominalRate, &e.maxRTT, &e.alpha, &e.ecnAlpha, &e.level,
+	}
+	words := strings.Fields(line)
+	if len(words) != len(fields) {
+		return e, fmt.Errorf("%d columns, want %d", len(words), len(fields))
+	}
+	for i, w := range words {
+		var err error
+		if *fields[i], err = strconv.ParseInt(w, 10, 64); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
 }
