@@ -21,6 +21,10 @@ type Config struct {
 	// Tokens are sent as AUTHORIZATION_TOKEN in SETUP. Default: none.
 	Tokens []wire.Token
 
+	// AuthTokenCache is how many bytes of authorization tokens the peer may register under aliases
+	// (MAX_AUTH_TOKEN_CACHE_SIZE). Default: 0, none.
+	AuthTokenCache uint64
+
 	// CheckPath lets a server refuse a session by its authority and path. An error closes it with
 	// INVALID_AUTHORITY if it matches [ErrInvalidAuthority], with the code of a [*SessionError] if it is one, and else
 	// with INVALID_PATH. Default: accept all.

@@ -26,6 +26,7 @@ type Conn interface {
 
 	// SendDatagram sends one datagram. It may block while the transport's own queue is full.
 	// A datagram that can never fit gives a [*DatagramTooLargeError].
+	// It keeps no reference to b.
 	SendDatagram(b []byte) error
 
 	// ReceiveDatagram waits for the next datagram. The caller owns the result.

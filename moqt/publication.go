@@ -2,74 +2,37 @@ package moqt
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
+	"github.com/moq-c4/moq-c4/priority"
 )
 
-// PublishRequest is what [Session.Publish] offers.
-type PublishRequest struct {
-	Track      wire.FullTrackName
-	Properties wire.Properties // of the track
-	Paused     bool            // begin in Forward State 0
-	Expires    time.Duration   // when this side will end it; 0: not said
-	Tokens     []wire.Token
+// Publication is the sending side of a subscription. All methods may be called from several goroutines.
+type Publication struct {
+	// Fixed from the beginning.
+	s     *Session
+	h     *handle
+	track wire.FullTrackName
 
-	// Largest returns the location of the largest object so far. It is called now and whenever the subscriber has to
-	// know; it must not block. Nil: there are no objects.
-	Largest func() (wire.Location, bool)
+	// Fixed when the subscription is established.
+	alias   uint64
+	props   wire.TrackProperties
+	largest func() (wire.Location, bool)
+
+	mu          sync.Mutex // guards what follows; Session.mu and that of priorities may be taken with it held
+	state       PublicationState
+	params      wire.Params // what the subscriber has asked for, all in all
+	changed     signal
+	joining     wire.Opt[wire.Location]
+	established bool
+	settled     signal // established was set, or the publication has ended
+	writers     map[*SubgroupWriter]struct{}
+	streams     uint64 // opened so far
+	closing     bool   // nothing new is sent
 }
-
-// IncomingPublish is an offer of the peer to send a track.
-type IncomingPublish struct {
-	Track      wire.FullTrackName
-	Properties wire.Properties // of the track
-	Params     wire.Params     // LargestObject, Forward, Expires, AuthTokens
-}
-
-// Context implements [Request].
-func (r *IncomingPublish) Context() context.Context { panic("not written") }
-
-// Accept takes the offer. Params may hold what a PUBLISH_OK may hold; without Forward it is 1.
-// If this side's own SUBSCRIBE of the track waits for its answer, it ends with [ErrSuperseded].
-func (r *IncomingPublish) Accept(params wire.Params) (*Subscription, error) { panic("not written") }
-
-// Reject implements [Request].
-func (r *IncomingPublish) Reject(err *RequestError) error { panic("not written") }
-
-func (r *IncomingPublish) isRequest() {}
-
-// IncomingSubscribe is the peer's wish to get a track.
-type IncomingSubscribe struct {
-	Track  wire.FullTrackName
-	Params wire.Params // what a SUBSCRIBE may hold
-}
-
-// Context implements [Request].
-func (r *IncomingSubscribe) Context() context.Context { panic("not written") }
-
-// AcceptSubscribe is the answer to a SUBSCRIBE.
-type AcceptSubscribe struct {
-	// Largest returns the location of the largest object so far. It is called now and whenever the subscriber has to
-	// know; it must not block. Nil: there are no objects.
-	Largest func() (wire.Location, bool)
-
-	Properties wire.Properties // of the track
-	Expires    time.Duration   // when this side will end the subscription; 0: not said
-}
-
-// Accept answers with SUBSCRIBE_OK. If all that the filter asks for lies in the past, it answers with INVALID_RANGE instead
-// and returns that error.
-func (r *IncomingSubscribe) Accept(ok AcceptSubscribe) (*Publication, error) { panic("not written") }
-
-// Reject implements [Request].
-func (r *IncomingSubscribe) Reject(err *RequestError) error { panic("not written") }
-
-func (r *IncomingSubscribe) isRequest() {}
-
-// Publication is the sending side of a subscription. It is not safe to call Done while another goroutine opens subgroups;
-// otherwise all methods may be called from several goroutines.
-type Publication struct{}
 
 // PublicationState is what the subscriber wants at the moment.
 type PublicationState struct {
@@ -92,35 +55,242 @@ type PublicationState struct {
 	NewGroup wire.Opt[uint64]
 }
 
-// Track returns the name of the track.
-func (p *Publication) Track() wire.FullTrackName { panic("not written") }
-
-// Alias returns the track alias.
-func (p *Publication) Alias() uint64 { panic("not written") }
-
-// State returns what the subscriber wants now.
-func (p *Publication) State() PublicationState { panic("not written") }
-
-// Changed returns a channel that is closed at the next change of State. Get it before State, so that no change is missed.
-func (p *Publication) Changed() <-chan struct{} { panic("not written") }
-
-// Context ends when the subscriber has left, after Done, and with the session.
-func (p *Publication) Context() context.Context { panic("not written") }
-
-// Largest returns the Joining Location, the largest object when the subscriber last began to get objects.
-func (p *Publication) JoiningLocation() (wire.Location, bool) { panic("not written") }
-
-// OpenSubgroup opens a stream for objects of a subgroup. It blocks while the peer allows no more streams. It fails with
-// [ErrNotForwarding] in Forward State 0.
-func (p *Publication) OpenSubgroup(ctx context.Context, h SubgroupHeader) (*SubgroupWriter, error) {
-	panic("not written")
+func (s *Session) newPublication(h *handle, track wire.FullTrackName) *Publication {
+	return &Publication{s: s, h: h, track: track, writers: make(map[*SubgroupWriter]struct{})}
 }
 
-// SendDatagram sends an object as datagram. It never blocks: the datagram waits in the session's queue, from which it may be
-// dropped. It fails with a [*DatagramTooLargeError] if the datagram cannot fit, as far as that is known, and with
-// [ErrNotForwarding] in Forward State 0.
-func (p *Publication) SendDatagram(d Datagram) error { panic("not written") }
+// Track returns the name of the track.
+func (p *Publication) Track() wire.FullTrackName { return p.track }
 
-// Done ends the subscription. Streams that are still open are reset with [wire.StreamCancelled], so close them before. It waits until
-// the datagrams of the publication have left the queue, which takes [Config].DatagramExpiry at most.
-func (p *Publication) Done(code wire.DoneCode, reason string) error { panic("not written") }
+// Alias returns the track alias.
+func (p *Publication) Alias() uint64 { return p.alias }
+
+// State returns what the subscriber wants now.
+func (p *Publication) State() PublicationState {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state
+}
+
+// Changed returns a channel that is closed at the next change of State. Get it before State, so that no change is missed.
+func (p *Publication) Changed() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.changed.wait()
+}
+
+// Context ends when the subscriber has left, after Done, and with the session.
+func (p *Publication) Context() context.Context { return p.h.ctx }
+
+// JoiningLocation returns the largest object when the subscriber last began to get objects.
+//
+// "A publisher MUST save the Largest Location communicated in SUBSCRIBE_OK, PUBLISH or REQUEST_UPDATE_OK that changes the
+// Forward State from 0 to 1. This value is called the Joining Location and can be used in a Joining FETCH."
+// [MOQT-18] Section 5.1, Subscriptions
+func (p *Publication) JoiningLocation() (wire.Location, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.joining.Get()
+}
+
+// GoingAway is closed when the subscriber wants this subscription to move elsewhere.
+func (p *Publication) GoingAway() <-chan struct{} { return p.h.goingAwayChan() }
+
+// PeerGoAway returns where this subscription should move, once GoingAway is closed.
+func (p *Publication) PeerGoAway() (GoAway, bool) { return p.h.peerGoAway() }
+
+// largestNow asks for the largest object.
+func (p *Publication) largestNow() wire.Opt[wire.Location] {
+	if p.largest != nil {
+		if l, ok := p.largest(); ok {
+			return wire.Some(l)
+		}
+	}
+	return wire.Opt[wire.Location]{}
+}
+
+// errPast refuses a filter for a range that has passed.
+//
+// "If the publisher cannot satisfy the requested Subscription Filter or if the entire End Group has already been published
+// it SHOULD send a REQUEST_ERROR with code INVALID_RANGE."
+// [MOQT-18] Section 5.1.2, Subscription Filters
+//
+// Whether the group of the largest object is complete is not known here, so it counts as to come.
+var errPast = &RequestError{Code: wire.RequestInvalidRange, Reason: "all of the range was published before", Local: true}
+
+// settle makes the state from the parameters of the subscriber, of which params are new, and the largest object. It
+// returns an error, and changes nothing, if the range has passed. p.mu is held.
+func (p *Publication) settle(params *wire.Params, largest wire.Opt[wire.Location]) *RequestError {
+	if f, ok := params.Filter.Get(); ok {
+		start, end := f.Range(largest)
+		if l, ok := largest.Get(); ok && end < l.Group {
+			return errPast
+		}
+		p.state.Filter, p.state.Start, p.state.EndGroup = params.Filter, start, end
+	}
+	forward := p.state.Forward
+	p.state.Forward = params.Forward.Or(forward)
+	if p.state.Forward && !forward {
+		p.joining = largest
+	}
+	p.state.Priority = params.SubscriberPriority.Or(p.state.Priority)
+	p.state.GroupOrder = params.GroupOrder.Or(p.state.GroupOrder)
+	merge(&p.params.ObjectDeliveryTimeout, params.ObjectDeliveryTimeout)
+	merge(&p.params.SubgroupDeliveryTimeout, params.SubgroupDeliveryTimeout)
+	p.state.ObjectTimeout = shorter(p.props.ObjectDeliveryTimeout, p.params.ObjectDeliveryTimeout)
+	p.state.SubgroupTimeout = shorter(p.props.SubgroupDeliveryTimeout, p.params.SubgroupDeliveryTimeout)
+	// "If the original publisher does not support dynamic Groups, it ignores the parameter in that case."
+	// [MOQT-18] Section 10.2.13, NEW GROUP REQUEST Parameter
+	// That is said of SUBSCRIBE. Elsewhere it must not be sent then, with no code for who does; it is ignored there, too.
+	if p.props.DynamicGroups.Or(false) {
+		merge(&p.state.NewGroup, params.NewGroupRequest)
+	}
+	return nil
+}
+
+// initialState is the state before the subscriber's parameters are looked at.
+func (p *Publication) initialState(forward bool) {
+	p.state = PublicationState{
+		Forward:    forward,
+		Priority:   wire.DefaultSubscriberPriority,
+		GroupOrder: p.props.GroupOrder(),
+		EndGroup:   noEndGroup,
+	}
+}
+
+// noEndGroup is the end of a filter that has none.
+const noEndGroup = 1<<64 - 1
+
+func merge[T any](dst *wire.Opt[T], src wire.Opt[T]) {
+	if src.IsSet() {
+		*dst = src
+	}
+}
+
+// shorter returns the smaller one of two timeouts that are not 0.
+//
+// "For each type of timeout, if both the publisher and the subscriber have a non-zero value, the smaller of the two is
+// used."
+// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+func shorter(a, b wire.Opt[wire.Millis]) time.Duration {
+	x, y := a.Or(0), b.Or(0)
+	if x == 0 || y != 0 && y < x {
+		x = y
+	}
+	return x.Duration()
+}
+
+// setEstablished lets objects flow. p.mu is held.
+func (p *Publication) setEstablished() {
+	p.established = true
+	p.settled.fire()
+}
+
+// update implements role.
+func (p *Publication) update(m *wire.RequestUpdate) error {
+	largest := p.largestNow()
+	p.mu.Lock()
+	refused := p.settle(&m.Params, largest)
+	if refused == nil {
+		for w := range p.writers {
+			w.rank(p.state)
+		}
+	}
+	p.mu.Unlock()
+	if refused != nil {
+		// "When a REQUEST_UPDATE is unsuccessful, the publisher MUST also terminate the subscription by sending a
+		// PUBLISH_DONE with error code UPDATE_FAILED."
+		// [MOQT-18] Section 10.9.1, Updating Subscriptions
+		p.h.send(refused.wire())
+		return p.done(wire.DoneUpdateFailed, refused.Reason)
+	}
+	ok := &wire.RequestOK{}
+	if !p.s.omitsLargest() {
+		ok.Params.LargestObject = largest
+	}
+	if err := p.h.send(ok); err != nil {
+		return nil // the request has ended, and its context tells
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.changed.fire()
+	return nil
+}
+
+// message implements role.
+func (p *Publication) message(m wire.Message) error { return unexpected(m) }
+
+// readEnd implements role. A FIN only means that the subscriber will not change anything.
+func (p *Publication) readEnd(err error) {
+	var se *StreamError
+	switch {
+	case errors.As(err, &se):
+		p.h.abort(wire.StreamCancelled, se)
+	case p.h.local && p.h.awaitsAnswer(), err == ErrCancelled:
+		p.h.abort(wire.StreamCancelled, ErrCancelled)
+	}
+}
+
+// end implements role.
+//
+// "The Publisher can destroy subscription state as soon as it has received STOP_SENDING. It MUST reset any open streams
+// associated with the SUBSCRIBE."
+// [MOQT-18] Section 5.1.1, Subscription State Management
+func (p *Publication) end() {
+	p.s.removePublication(p)
+	p.stopSending()
+	p.s.datagrams.drop(p)
+}
+
+// stopSending resets what is open and lets nothing new begin.
+func (p *Publication) stopSending() {
+	p.mu.Lock()
+	p.closing = true
+	p.settled.fire()
+	writers := make([]*SubgroupWriter, 0, len(p.writers))
+	for w := range p.writers {
+		writers = append(writers, w)
+	}
+	p.mu.Unlock()
+	for _, w := range writers {
+		w.Reset(wire.StreamCancelled)
+	}
+}
+
+// Done ends the subscription. Streams that are still open are reset with [wire.StreamCancelled], so close them before. It
+// waits until the datagrams of the publication have left the queue, which takes [Config].DatagramExpiry at most.
+func (p *Publication) Done(code wire.DoneCode, reason string) error {
+	if p.h.ctx.Err() != nil {
+		return p.h.cause()
+	}
+	return p.done(code, reason)
+}
+
+// done sends PUBLISH_DONE.
+//
+// "A sender MUST NOT send PUBLISH_DONE until it has closed all streams it will ever open, and has no further datagrams to
+// send, for a subscription. ... A sender SHOULD send FIN on the subscription's bidi stream immediately after sending
+// PUBLISH_DONE."
+// [MOQT-18] Section 10.11, PUBLISH_DONE
+func (p *Publication) done(code wire.DoneCode, reason string) error {
+	p.stopSending()
+	p.s.datagrams.flush(p)
+	p.mu.Lock()
+	streams := p.streams
+	p.mu.Unlock()
+	err := p.h.sendLast(&wire.PublishDone{Status: code, StreamCount: streams, Reason: reason})
+	p.h.end(ErrClosed)
+	return err
+}
+
+// key returns the place of a stream or datagram among those of the session.
+func (p *Publication) key(state *PublicationState, publisher uint8, group, subgroup uint64) priority.Key {
+	return priority.Key{
+		Subscriber: state.Priority,
+		Publisher:  publisher,
+		Request:    p.alias,
+		Descending: state.GroupOrder == wire.GroupOrderDescending,
+		Group:      group,
+		Subgroup:   subgroup,
+	}
+}

@@ -2,98 +2,309 @@ package moqt
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
 
 // Session is one MOQT session. All methods may be called from several goroutines.
-type Session struct{}
+//
+// Each stream that is read has a goroutine that reads it; what they share is guarded by mu. Methods that send write to
+// the stream themselves.
+type Session struct {
+	// Fixed after New.
+	conn         Conn
+	cfg          Config
+	version      wire.Version
+	server       bool
+	webTransport bool
+	log          *slog.Logger
+	ctx          context.Context // ends with the session
+	cancel       context.CancelCauseFunc
+	ready        chan struct{} // closed when the peer's SETUP is there
+	goingAway    chan struct{} // closed when the peer's GOAWAY is there
+	goAwayOut    chan []byte   // GOAWAY for the goroutine that writes the control stream
+	bigMessages  chan struct{} // holds a token for each long message that is being read
+
+	stats      counters
+	priorities priorities
+	datagrams  datagramQueue
+
+	tasks sync.WaitGroup // goroutines that Run waits for; added to by spawn only
+
+	// mu guards what follows. Of all locks of the package it is taken last: with it held, no other lock is taken and
+	// nothing blocks.
+	mu         sync.Mutex
+	running    bool
+	ended      bool  // no goroutine may be added
+	endErr     error // why; nil after NO_ERROR
+	peer       Peer
+	peerGoAway GoAway
+	control    bool // the peer's control stream is there
+	leaving    bool // GOAWAY was sent
+
+	nextID    uint64   // of our next request
+	seen      idWindow // the peer's request ids
+	nextAlias uint64
+	open      int // requests that have not ended, of both sides
+	openPeer  int // of the peer
+
+	incoming []Request // waiting for Accept
+	arrived  signal    // incoming has grown
+
+	registry registry
+	aliases  aliasTable
+	tokens   tokenCache
+}
 
 // Peer is what the peer said about itself.
 type Peer struct {
 	Implementation string // MOQT_IMPLEMENTATION: untrusted
-	Authority      string // from SETUP on native QUIC, from the CONNECT request on WebTransport; servers only
-	Path           string // with query; servers only
+	Authority      string // from SETUP on native QUIC, from the CONNECT request on WebTransport; at servers only
+	Path           string // with query; at servers only
 
 	// Tokens are the authorization tokens of SETUP.
 	Tokens []wire.Token
 }
 
+// maxBigMessages is how many messages longer than smallMessage a session reads at once. Together with
+// [Config].MaxRequests it bounds the memory for messages of which only a part has arrived.
+const (
+	maxBigMessages = 8
+	smallMessage   = 2048
+)
+
 // New makes a session on conn, as client or server by what conn says. Nothing happens before [Session.Run].
-func New(conn Conn, cfg Config) *Session { panic("not written") }
+func New(conn Conn, cfg Config) *Session {
+	info := conn.Info()
+	s := &Session{
+		conn:         conn,
+		cfg:          cfg.withDefaults(),
+		server:       info.Server,
+		webTransport: info.Transport == TransportWebTransport,
+		ready:        make(chan struct{}),
+		goingAway:    make(chan struct{}),
+		goAwayOut:    make(chan []byte, 1),
+		bigMessages:  make(chan struct{}, maxBigMessages),
+	}
+	s.log = s.cfg.Logger
+	s.version, _ = wire.VersionFromALPN(info.Protocol)
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	if s.server {
+		s.nextID = 1
+	} else {
+		s.seen.parity = 1
+	}
+	s.registry.init()
+	s.aliases.init()
+	s.tokens.limit = s.cfg.AuthTokenCache
+	s.datagrams.init(s)
+	return s
+}
 
 // Run runs the session until it ends, and returns when all its goroutines have ended. When ctx ends, the session closes
 // with NO_ERROR. The result is nil if the session ended with NO_ERROR, whoever closed it; else it is a [*SessionError], a
 // [*PeerCloseError] or a [*ConnError].
-func (s *Session) Run(ctx context.Context) error { panic("not written") }
+func (s *Session) Run(ctx context.Context) error {
+	s.mu.Lock()
+	again := s.running
+	s.running = true
+	s.mu.Unlock()
+	if again {
+		return errors.New("moqt: Run was called twice")
+	}
+	defer context.AfterFunc(ctx, func() { s.Close(wire.SessionNoError, "") })()
+	defer context.AfterFunc(s.conn.Context(), func() { s.end(connCause(s.conn)) })()
+
+	if s.version == 0 {
+		s.fail(wire.SessionVersionNegotiationFailed, "no common version")
+	}
+	s.spawn(s.runControl)
+	s.spawn(s.acceptStreams)
+	s.spawn(s.acceptUniStreams)
+	s.spawn(s.receiveDatagrams)
+	s.spawn(s.awaitSetup)
+
+	<-s.ctx.Done()
+	s.mu.Lock()
+	s.ended = true
+	err := s.endErr
+	s.mu.Unlock()
+	var local *SessionError
+	if errors.As(err, &local) {
+		s.log.Debug("closing session", "code", local.Code.String(), "reason", local.Reason)
+		s.conn.Close(uint64(local.Code), local.Reason)
+	} else {
+		s.conn.Close(uint64(wire.SessionNoError), "")
+	}
+	s.stopPending()
+	s.tasks.Wait()
+	return err
+}
+
+// connCause returns why a connection has ended.
+func connCause(conn Conn) error {
+	err := context.Cause(conn.Context())
+	var ce *ConnError
+	switch {
+	case !errors.As(err, &ce):
+		return &ConnError{Err: err}
+	case ce.App && ce.Code == uint64(wire.SessionNoError):
+		return nil
+	case ce.App && ce.Remote:
+		return &PeerCloseError{Code: wire.SessionCode(ce.Code), Reason: ce.Reason}
+	}
+	return ce
+}
+
+// spawn runs f in a goroutine that Run waits for, unless the session has ended.
+func (s *Session) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.tasks.Go(f)
+	return true
+}
+
+// end ends the session. Only the first call has an effect.
+func (s *Session) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(err)
+}
+
+// endLocked is end for who holds mu. It returns err.
+func (s *Session) endLocked(err error) error {
+	if s.ctx.Err() != nil {
+		return err
+	}
+	s.endErr = err
+	if err == nil {
+		s.cancel(ErrClosed)
+	} else {
+		s.cancel(err)
+	}
+	return err
+}
+
+// endCause returns why the session has ended, or [ErrClosed].
+func (s *Session) endCause() error {
+	if err := context.Cause(s.ctx); err != nil {
+		return err
+	}
+	return ErrClosed
+}
+
+// fail closes the session for a fault of the peer.
+func (s *Session) fail(code wire.SessionCode, reason string) error {
+	err := &SessionError{Code: code, Reason: reason}
+	s.end(err)
+	return err
+}
+
+// violation closes the session with PROTOCOL_VIOLATION.
+func (s *Session) violation(reason string) error {
+	return s.fail(wire.SessionProtocolViolation, reason)
+}
+
+// failWire closes the session if err is a [*wire.Error] and returns what the session's methods should return.
+func (s *Session) failWire(err error) error {
+	var we *wire.Error
+	if errors.As(err, &we) {
+		return s.fail(we.Code, we.Reason)
+	}
+	return err
+}
+
+// Close ends the session. Only the first call, and only before the session has ended otherwise, has an effect. Run
+// returns when all is done.
+func (s *Session) Close(code wire.SessionCode, reason string) error {
+	if code == wire.SessionNoError {
+		s.end(nil)
+	} else {
+		s.end(&SessionError{Code: code, Reason: reason})
+	}
+	return nil
+}
 
 // Ready waits until the SETUPs of both sides are there.
-func (s *Session) Ready(ctx context.Context) error { panic("not written") }
+func (s *Session) Ready(ctx context.Context) error {
+	select {
+	case <-s.ready:
+		return nil
+	default:
+	}
+	select {
+	case <-s.ready:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 // Context ends with the session. Its cause is what Run returns, and [ErrClosed] where Run returns nil.
-func (s *Session) Context() context.Context { panic("not written") }
+func (s *Session) Context() context.Context { return s.ctx }
 
 // Conn returns the connection of the session.
-func (s *Session) Conn() Conn { panic("not written") }
+func (s *Session) Conn() Conn { return s.conn }
 
 // Peer returns what the peer said about itself. It is empty until the session is ready.
-func (s *Session) Peer() Peer { panic("not written") }
+func (s *Session) Peer() Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peer
+}
 
 // Accept waits for the next request of the peer: one of the Incoming types. It must be called all the time, and each
 // request answered with its Accept or Reject.
-func (s *Session) Accept(ctx context.Context) (Request, error) { panic("not written") }
-
-// Close ends the session. Only the first call, and only before the session has ended otherwise, has an effect.
-func (s *Session) Close(code wire.SessionCode, reason string) error { panic("not written") }
-
-// GoAway tells the peer to leave, and where to (empty: to where it was; a client cannot tell). From now on the peer's
-// requests are refused. After timeout the session closes: with GOAWAY_TIMEOUT if there are still open requests. A timeout
-// of 0 asks the peer to hurry and closes nothing. It can be called once.
-func (s *Session) GoAway(uri string, timeout time.Duration) error { panic("not written") }
-
-// GoingAway is closed when the peer's GOAWAY has arrived.
-func (s *Session) GoingAway() <-chan struct{} { panic("not written") }
-
-// PeerGoAway returns the peer's GOAWAY, once it is there.
-func (s *Session) PeerGoAway() (GoAway, bool) { panic("not written") }
-
-// Stats returns what the session has counted so far.
-func (s *Session) Stats() Stats { panic("not written") }
-
-// Subscribe asks for a track. Params may hold what a SUBSCRIBE may hold; the zero value asks for all new objects. It waits for the answer: if it is no,
-// the error is a [*RequestError].
-func (s *Session) Subscribe(ctx context.Context, req SubscribeRequest) (*Subscription, error) {
-	panic("not written")
+func (s *Session) Accept(ctx context.Context) (Request, error) {
+	for {
+		s.mu.Lock()
+		for len(s.incoming) > 0 {
+			r := s.incoming[0]
+			s.incoming[0] = nil
+			s.incoming = s.incoming[1:]
+			if r.Context().Err() == nil { // else the peer has cancelled it
+				s.mu.Unlock()
+				return r, nil
+			}
+		}
+		s.incoming = nil
+		arrived := s.arrived.wait()
+		s.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-s.ctx.Done():
+			return nil, context.Cause(s.ctx)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
-// Publish offers a track. It waits for the answer.
-func (s *Session) Publish(ctx context.Context, req PublishRequest) (*Publication, error) {
-	panic("not written")
+// offer hands a request to Accept.
+func (s *Session) offer(r Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incoming = append(s.incoming, r)
+	s.arrived.fire()
 }
 
-// PublishNamespace tells the peer that this side has tracks in a namespace. It waits for the answer.
-func (s *Session) PublishNamespace(ctx context.Context, ns wire.Namespace, tokens ...wire.Token) (*Announcement, error) {
-	panic("not written")
-}
-
-// SubscribeNamespace asks which namespaces with the given prefix there are. It waits for the answer.
-func (s *Session) SubscribeNamespace(ctx context.Context, prefix wire.Namespace, tokens ...wire.Token) (*NamespaceSubscription, error) {
-	panic("not written")
-}
-
-// SubscribeTracks asks for a PUBLISH of each track in the namespaces with the given prefix. They come as [*IncomingPublish] from
-// [Session.Accept], in the Forward State given here. It waits for the answer.
-func (s *Session) SubscribeTracks(ctx context.Context, prefix wire.Namespace, forward bool, tokens ...wire.Token) (*TracksSubscription, error) {
-	panic("not written")
-}
-
-// TrackStatus asks how far a track is.
-func (s *Session) TrackStatus(ctx context.Context, track wire.FullTrackName, tokens ...wire.Token) (TrackStatus, error) {
-	panic("not written")
-}
-
-// Fetch asks for objects of the past. It waits for the answer.
-func (s *Session) Fetch(ctx context.Context, req FetchRequest) (*FetchReader, error) {
-	panic("not written")
+// awaitSetup gives the peer its time for SETUP.
+func (s *Session) awaitSetup() {
+	t := time.NewTimer(s.cfg.SetupTimeout)
+	defer t.Stop()
+	select {
+	case <-s.ready:
+	case <-s.ctx.Done():
+	case <-t.C:
+		s.fail(wire.SessionControlMessageTimeout, "no SETUP in time")
+	}
 }

@@ -1,5 +1,7 @@
 package moqt
 
+import "sync/atomic"
+
 // Stats are counts since the session began.
 type Stats struct {
 	DatagramsSent     uint64 // handed to the transport
@@ -14,6 +16,7 @@ type Stats struct {
 	// Incoming datagrams that were dropped.
 	DatagramsUnknownAlias uint64 // their track did not become known in time
 	DatagramsUnread       uint64 // pushed out of the queue of a subscription
+	DatagramsLate         uint64 // their subscription had ended
 
 	SubgroupsSent     uint64 // streams opened
 	SubgroupsReceived uint64 // streams handed to a subscription
@@ -23,10 +26,50 @@ type Stats struct {
 	StreamsPendingFull  uint64 // pushed out by later ones while their track was not known
 	StreamsUnread       uint64 // pushed out of the queue of a subscription
 	StreamsLate         uint64 // their subscription or fetch had ended
+	StreamsStalled      uint64 // did not say in time what they are
 
-	StreamsResetEarly uint64 // incoming, reset before it was known what they are
+	StreamsResetEarly uint64 // incoming, reset or ended before they said what they are
 
 	RequestsReceived uint64
 	RequestsRefused  uint64 // by the session itself
 	KVPParams        bool   // the peer writes Message Parameters the way draft-16 does
+}
+
+// counters are Stats while they are counted.
+type counters struct {
+	datagramsSent, datagramsReceived                                           atomic.Uint64
+	datagramsExpired, datagramsOverflow, datagramsTooLarge, datagramsCancelled atomic.Uint64
+	datagramsUnknownAlias, datagramsUnread, datagramsLate                      atomic.Uint64
+	subgroupsSent, subgroupsReceived                                           atomic.Uint64
+	streamsUnknownAlias, streamsPendingFull, streamsUnread, streamsLate        atomic.Uint64
+	streamsStalled, streamsResetEarly                                          atomic.Uint64
+	requestsReceived, requestsRefused                                          atomic.Uint64
+	kvpParams                                                                  atomic.Bool
+}
+
+// Stats returns what the session has counted so far.
+func (s *Session) Stats() Stats {
+	c := &s.stats
+	return Stats{
+		DatagramsSent:         c.datagramsSent.Load(),
+		DatagramsReceived:     c.datagramsReceived.Load(),
+		DatagramsExpired:      c.datagramsExpired.Load(),
+		DatagramsOverflow:     c.datagramsOverflow.Load(),
+		DatagramsTooLarge:     c.datagramsTooLarge.Load(),
+		DatagramsCancelled:    c.datagramsCancelled.Load(),
+		DatagramsUnknownAlias: c.datagramsUnknownAlias.Load(),
+		DatagramsUnread:       c.datagramsUnread.Load(),
+		DatagramsLate:         c.datagramsLate.Load(),
+		SubgroupsSent:         c.subgroupsSent.Load(),
+		SubgroupsReceived:     c.subgroupsReceived.Load(),
+		StreamsUnknownAlias:   c.streamsUnknownAlias.Load(),
+		StreamsPendingFull:    c.streamsPendingFull.Load(),
+		StreamsUnread:         c.streamsUnread.Load(),
+		StreamsLate:           c.streamsLate.Load(),
+		StreamsStalled:        c.streamsStalled.Load(),
+		StreamsResetEarly:     c.streamsResetEarly.Load(),
+		RequestsReceived:      c.requestsReceived.Load(),
+		RequestsRefused:       c.requestsRefused.Load(),
+		KVPParams:             c.kvpParams.Load(),
+	}
 }
