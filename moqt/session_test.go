@@ -461,4 +461,3 @@ func largestAt(group, object uint64) func() (wire.Location, bool) {
 }
 
 func loc(group, object uint64) wire.Location { return wire.Location{Group: group, Object: object} }
-
