@@ -268,6 +268,10 @@ func (h *handle) read() {
 			}
 			h.s.failWire(err)
 		}
+		var lost *ConnError
+		if errors.As(err, &lost) {
+			<-h.s.ctx.Done() // the session ends with its connection, and knows why
+		}
 		if h.s.ctx.Err() != nil {
 			h.end(context.Cause(h.s.ctx))
 			return

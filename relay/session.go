@@ -252,8 +252,9 @@ func (s *session) publishNamespace(req *moqt.IncomingPublishNamespace) *moqt.Req
 	}
 	s.log.Info("namespace announced", "namespace", req.Namespace.String())
 	<-req.Context().Done()
-	// A publisher that ends its session properly has left, one that is cut off may come back.
-	lost := s.ctx.Err() != nil && !errors.Is(context.Cause(s.ctx), moqt.ErrClosed)
+	// A publisher that withdraws or ends its session properly has left, one that is cut off may come back.
+	var cutOff *moqt.ConnError
+	lost := errors.As(context.Cause(req.Context()), &cutOff)
 	s.relay.withdraw(req.Namespace, a, lost)
 	s.log.Info("namespace gone", "namespace", req.Namespace.String(), "lost", lost)
 	return nil

@@ -43,6 +43,7 @@ func (c *csvWriter) frame(arrived time.Time, p media.Packet, f media.Frame, dela
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	defer c.w.Flush() // so that the file can be followed
 	return c.w.Write([]string{
 		arrived.UTC().Format("2006-01-02T15:04:05.000000Z"), p.Track, f.Track.Kind.String(),
 		strconv.FormatUint(p.Group, 10), strconv.FormatUint(p.Object, 10), strconv.Itoa(len(f.Payload)), strconv.FormatBool(f.Key), us,

@@ -6,12 +6,13 @@ import (
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
 
-// packetOfObject makes a packet of an object that came on a subgroup stream.
-func packetOfObject(track string, h moqt.SubgroupHeader, o moqt.ObjectHeader, payload []byte) (media.Packet, error) {
+// packetOfObject makes a packet of the header of an object that comes on a subgroup stream. The payload is
+// read afterwards.
+func packetOfObject(track string, h moqt.SubgroupHeader, o moqt.ObjectHeader) (media.Packet, error) {
 	props, err := properties(o.Properties)
 	return media.Packet{
 		Track: track, Group: h.Group, Object: o.ID, Key: o.ID == 0, Priority: h.Priority,
-		Properties: props, Payload: payload,
+		Properties: props,
 	}, err
 }
 

@@ -250,15 +250,15 @@ func (r *receiver) takeGroup(ctx context.Context, sg *moqt.SubgroupReader, sink 
 		if o.Status != wire.ObjectNormal {
 			continue
 		}
-		payload, err := readPayload(sg, o.PayloadLen)
+		p, propsErr := packetOfObject(sink.rendition.Name, sg.Header(), o)
+		p.Payload, err = readPayload(sg, o.PayloadLen)
 		if err != nil {
 			if errors.Is(err, errTooLarge) {
 				sink.put(ctx, event{bad: true})
 			}
 			continue // Next says how the stream ended
 		}
-		p, err := packetOfObject(sink.rendition.Name, sg.Header(), o, payload)
-		sink.put(ctx, event{packet: p, arrived: time.Now(), bad: err != nil})
+		sink.put(ctx, event{packet: p, arrived: time.Now(), bad: propsErr != nil})
 	}
 }
 
