@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -100,23 +101,29 @@ func TestLiveStream(t *testing.T) {
 				}
 			}
 
-			frames := 30 * seconds
-			for i, stream := range []string{"0:v:0", "0:v:1"} {
-				want := frameHashes(t, source, stream, "")
-				for _, file := range []string{earlyFile, webFile} {
-					if at := wantPart(t, filepath.Base(file)+" "+stream, frameHashes(t, file, stream, ""), want, frames-1); at > 0 {
-						t.Errorf("%s: stream %d begins with frame %d of the source", file, i, at)
+			const audio = 2           // in both files, but
+			of := [3]int{1, 0, audio} // a recording has the smaller video first, ffmpeg's output the larger
+			want := frameHashes(t, source)
+			for _, file := range []string{earlyFile, webFile} {
+				got := frameHashes(t, file)
+				for i := range got {
+					least := 30*seconds - 1
+					if i == audio {
+						least = 50*seconds - 50 // a sound group is one frame: what went by before the subscription is gone
+					}
+					at := wantPart(t, fmt.Sprintf("%s, stream %d", filepath.Base(file), i), got[i], want[of[i]], least)
+					if at > 0 && i != audio {
+						t.Errorf("%s: stream %d begins with frame %d of the source", filepath.Base(file), i, at)
 					}
 				}
-				if at := wantPart(t, "late.mp4 "+stream, frameHashes(t, lateFile, stream, ""), want, frames/4); at%30 != 0 {
+			}
+			got := frameHashes(t, lateFile)
+			for i := range got {
+				at := wantPart(t, fmt.Sprintf("late.mp4, stream %d", i), got[i], want[of[i]], 30*seconds/4)
+				if i != audio && at%30 != 0 {
 					t.Errorf("the late recording begins with frame %d of the source, which is not the start of a group", at)
 				}
 			}
-			decoded, packets := frameHashes(t, source, "0:a", ""), frameHashes(t, source, "0:a", "copy")
-			for _, file := range []string{earlyFile, webFile} {
-				wantPart(t, filepath.Base(file)+" audio", frameHashes(t, file, "0:a", ""), decoded, 50*seconds-5)
-			}
-			wantPart(t, "late.mp4 audio", frameHashes(t, lateFile, "0:a", "copy"), packets, 50*seconds/4)
 		})
 	}
 }
