@@ -89,6 +89,9 @@ func TestDrainFlag(tt *testing.T) {
 	t.throughInitial(rate)
 	t.wantVar("alpha_current", 0.875)
 	t.cruise(rate)
+	if t.c.recovery.drainFlag {
+		t.Error("the flag stays after recovery")
+	}
 	t.probe(rate)
 	t.c.recovery.drainFlag = false // whatever cruising has found
 	t.fullRound(rate)

@@ -340,6 +340,13 @@ func TestNominalMaxRTT(tt *testing.T) {
 	t.wantVar("running_min_rtt", 80_000)
 	t.wantVar("nominal_max_rtt", 330_000)
 
+	// An era without a sample of its own has the latest.
+	t = cruising()
+	t.send(1)
+	t.ack(acked{rate: 1_000_000, lowest: t.next})
+	t.wantVar("running_min_rtt", 80_000)
+	t.wantVar("nominal_max_rtt", 80_000)
+
 	// Not "if alpha_previous > 1.0": what probing sent is acknowledged in
 	// recovery.
 	t = cruising()

@@ -234,6 +234,9 @@ func TestResuming(tt *testing.T) {
 	t.sample()
 	t.wantState(Resuming)
 	t.wantControl(window*1000/80, window)
+	if want := (growth{pushAlpha: 3072}); t.c.growth != want {
+		t.Errorf("growth %+v, want %+v", t.c.growth, want)
+	}
 	// The era does not end while the window is not nearly full: 17/16 of what is
 	// in flight must reach it.
 	for range 3 {
@@ -255,6 +258,27 @@ func TestResuming(tt *testing.T) {
 		cc.Event{Kind: cc.EventState, Cause: cc.CauseRound, To: "recovery"},
 		cc.Event{Kind: cc.EventState, Cause: cc.CauseNoGrowth, To: "cruising"},
 	)
+	// Later growth counts.
+	t.push(12_500_000, 12_600_000)
+	t.wantVar("probe_level", 2)
+}
+
+// A handshake packet's RTT is good enough for the seed. [C4-REF]
+func TestResumingFromHandshake(tt *testing.T) {
+	for _, early := range []bool{true, false} {
+		t := newC4Test(tt, Config{})
+		seed := cc.Seed{Window: 1_000_000, RTT: 80 * ms}
+		if early {
+			t.c.OnSeed(0, seed)
+		}
+		t.c.OnRTT(80*ms, cc.RTT{Latest: 80 * ms, Smoothed: 80 * ms, Handshake: true})
+		if !early {
+			t.c.OnSeed(80*ms, seed)
+		}
+		t.wantState(Resuming)
+		t.wantControl(12_500_000, 1_000_000)
+		t.wantVar("nominal_max_rtt", 80_000)
+	}
 }
 
 // "or at any time if congestion is detected, the state transitions to recovery"
@@ -285,5 +309,8 @@ func TestSeedThatDoesNotFit(tt *testing.T) {
 		t.sample()
 		t.wantState(Initial)
 		t.wantControl(0, 15_360)
+		// There is one trial only.
+		t.sampleOf(seed.RTT)
+		t.wantState(Initial)
 	}
 }
