@@ -1,6 +1,7 @@
 package cctest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cc"
@@ -129,7 +130,7 @@ func (c *Conn) Ack(first, last int64, lose ...int64) {
 	*a = cc.Ack{Packets: a.Packets[:0], PriorInFlight: c.inFlight}
 	for n := max(first, 0); n <= min(last, c.Next()-1); n++ {
 		p := &c.packets[n]
-		if p.state != inFlight {
+		if p.state != inFlight || slices.Contains(lose, n) {
 			continue
 		}
 		p.state = acked
