@@ -103,6 +103,17 @@ func TestSamplerStartup(t *testing.T) {
 	}
 }
 
+// Bytes that the end of the handshake acknowledges by implication do not renew
+// the reference of the ACK that they come with.
+func TestSamplerHandshakeAtOnce(t *testing.T) {
+	var s Sampler
+	s.OnHandshakeAck(11*ms, 4*ms, 1325, false)
+	s.OnHandshakeAck(11*ms, 4*ms, 168, true)
+	if st := s.Stamp(0); st.Delivered != 1325 || st.Total != 1493 {
+		t.Errorf("stamp %+v", st)
+	}
+}
+
 // TestSamplerTakesTheLongerInterval: packets sent over 100 ms and acknowledged
 // within 10 ms (a burst released by the path) say nothing above the send rate.
 func TestSamplerTakesTheLongerInterval(t *testing.T) {

@@ -109,12 +109,13 @@ func (s *Sampler) OnLoss(n int64) { s.lost += n }
 func (s *Sampler) Delivered() int64 { return s.delivered }
 
 // OnHandshakeAck counts n bytes of handshake packets, the newest of which was
-// sent at sentAt. Once done is true (the handshake is complete) the ACK also is
-// the first reference for rate samples.
+// sent at sentAt. The first such ACK is the first reference for rate samples. The
+// one with which the handshake is complete (done) renews it, unless both came at
+// the same instant.
 func (s *Sampler) OnHandshakeAck(now, sentAt time.Duration, n int64, done bool) {
 	s.delivered += n
 	s.takePeak(now, sentAt)
-	if done && !s.started {
+	if !s.started || done && now > s.lastAcked {
 		s.setReference(now, sentAt)
 	}
 }
