@@ -31,18 +31,18 @@ type HangRendition struct {
 	Codec       string        `json:"codec"`
 	Container   HangContainer `json:"container"`
 	Description string        `json:"description,omitempty"` // hex
-	Bitrate     int           `json:"bitrate,omitempty"`
+	Bitrate     Integer       `json:"bitrate,omitempty"`
 
 	// Jitter is the most by which a frame may come late for the way it was made,
 	// in ms: here the length of one.
-	Jitter int `json:"jitter,omitempty"`
+	Jitter Integer `json:"jitter,omitempty"`
 
-	CodedWidth  int     `json:"codedWidth,omitempty"`
-	CodedHeight int     `json:"codedHeight,omitempty"`
+	CodedWidth  Integer `json:"codedWidth,omitempty"`
+	CodedHeight Integer `json:"codedHeight,omitempty"`
 	Framerate   float64 `json:"framerate,omitempty"`
 
-	SampleRate       int `json:"sampleRate,omitempty"`
-	NumberOfChannels int `json:"numberOfChannels,omitempty"`
+	SampleRate       Integer `json:"sampleRate,omitempty"`
+	NumberOfChannels Integer `json:"numberOfChannels,omitempty"`
 
 	// Broadcast is the path of another broadcast which the track is in.
 	Broadcast string `json:"broadcast,omitempty"`
@@ -64,16 +64,16 @@ func NewHang(renditions []media.Rendition) *Hang {
 		}
 		t := r.Track
 		e := HangRendition{
-			Codec: t.Codec, Bitrate: bitrate(t),
+			Codec: t.Codec, Bitrate: Integer(bitrate(t)),
 			Container:  HangContainer{Kind: "cmaf", Init: base64.StdEncoding.EncodeToString(t.Init)},
-			CodedWidth: t.Width, CodedHeight: t.Height, Framerate: t.Framerate,
-			SampleRate: t.SampleRate, NumberOfChannels: t.Channels,
+			CodedWidth: Integer(t.Width), CodedHeight: Integer(t.Height), Framerate: t.Framerate,
+			SampleRate: Integer(t.SampleRate), NumberOfChannels: Integer(t.Channels),
 		}
 		section := &h.Audio
 		if t.Kind == media.Video {
 			section = &h.Video
 			if t.Framerate > 0 {
-				e.Jitter = int(math.Ceil(1000 / t.Framerate))
+				e.Jitter = Integer(math.Ceil(1000 / t.Framerate))
 			}
 		}
 		if *section == nil {
@@ -136,9 +136,9 @@ func (h *Hang) Renditions() (renditions []media.Rendition, skipped []error) {
 
 func (e HangRendition) rendition(name string, kind media.Kind) (media.Rendition, error) {
 	t := &media.Track{
-		Kind: kind, Codec: e.Codec, Bitrate: e.Bitrate,
-		Width: e.CodedWidth, Height: e.CodedHeight, Framerate: e.Framerate,
-		SampleRate: e.SampleRate, Channels: e.NumberOfChannels,
+		Kind: kind, Codec: e.Codec, Bitrate: int(e.Bitrate),
+		Width: int(e.CodedWidth), Height: int(e.CodedHeight), Framerate: e.Framerate,
+		SampleRate: int(e.SampleRate), Channels: int(e.NumberOfChannels),
 	}
 	r := media.Rendition{Name: name, Track: t}
 	if e.Broadcast != "" {

@@ -21,25 +21,12 @@ const MSFVersion = "draft-01"
 
 // MSF is an MSF catalog. [MSF] Section "Catalog"
 type MSF struct {
-	Version     MSFVersionValue `json:"version"`
-	GeneratedAt int64           `json:"generatedAt,omitempty"` // ms since the Unix epoch
-	IsComplete  bool            `json:"isComplete,omitempty"`
-	Tracks      []MSFTrack      `json:"tracks"`
+	Version     Text       `json:"version"`               // draft-00 had a number
+	GeneratedAt Integer    `json:"generatedAt,omitempty"` // ms since the Unix epoch
+	IsComplete  bool       `json:"isComplete,omitempty"`
+	Tracks      []MSFTrack `json:"tracks"`
 	// InitDataList has to come after the tracks.
 	InitDataList []MSFInitData `json:"initDataList,omitempty"`
-}
-
-// MSFVersionValue is the version, a string; the number of draft-00 is read too.
-type MSFVersionValue string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (v *MSFVersionValue) UnmarshalJSON(b []byte) error {
-	var n json.Number
-	if json.Unmarshal(b, &n) == nil {
-		*v = MSFVersionValue(n)
-		return nil
-	}
-	return json.Unmarshal(b, (*string)(v))
 }
 
 // MSFTrack is a track object. [MSF] Section "Track Object Fields"
@@ -50,22 +37,22 @@ type MSFTrack struct {
 	IsLive           bool     `json:"isLive"`
 	Role             string   `json:"role,omitempty"`
 	Label            string   `json:"label,omitempty"`
-	RenderGroup      int      `json:"renderGroup,omitempty"`
-	AltGroup         int      `json:"altGroup,omitempty"`
+	RenderGroup      Integer  `json:"renderGroup,omitempty"`
+	AltGroup         Integer  `json:"altGroup,omitempty"`
 	Codec            string   `json:"codec,omitempty"`
-	Width            int      `json:"width,omitempty"`
-	Height           int      `json:"height,omitempty"`
+	Width            Integer  `json:"width,omitempty"`
+	Height           Integer  `json:"height,omitempty"`
 	Framerate        float64  `json:"framerate,omitempty"`
-	Timescale        uint32   `json:"timescale,omitempty"`
-	SampleRate       int      `json:"samplerate,omitempty"`
-	ChannelConfig    string   `json:"channelConfig,omitempty"`
-	Bitrate          int      `json:"bitrate,omitempty"`
-	MaxGroupDuration int      `json:"maxGroupDuration,omitempty"` // ms
+	Timescale        Integer  `json:"timescale,omitempty"`
+	SampleRate       Integer  `json:"samplerate,omitempty"`
+	ChannelConfig    Text     `json:"channelConfig,omitempty"`
+	Bitrate          Integer  `json:"bitrate,omitempty"`
+	MaxGroupDuration Integer  `json:"maxGroupDuration,omitempty"` // ms
 	Lang             string   `json:"lang,omitempty"`
 	Depends          []string `json:"depends,omitempty"`
 
 	// MaxGrpSapStartingType is 1 or 2 for packaging cmaf. [CMSF] Section "Catalog description"
-	MaxGrpSapStartingType int `json:"maxGrpSapStartingType,omitempty"`
+	MaxGrpSapStartingType Integer `json:"maxGrpSapStartingType,omitempty"`
 
 	// InitRef names an entry of the initialization data list. InitData is the
 	// same data in place, as [CMSF] draft-00 and players of its time have it. For
@@ -94,7 +81,7 @@ const renderGroup = 1
 // NewMSF describes the renditions. Those in datagrams come last, because players
 // that do not know our field take the first sound track they can decode.
 func NewMSF(renditions []media.Rendition, now time.Time) *MSF {
-	m := &MSF{Version: MSFVersion, GeneratedAt: now.UnixMilli(), Tracks: []MSFTrack{}}
+	m := &MSF{Version: MSFVersion, GeneratedAt: Integer(now.UnixMilli()), Tracks: []MSFTrack{}}
 	for _, datagram := range []bool{false, true} {
 		for _, r := range renditions {
 			if r.Datagram == datagram {
@@ -109,12 +96,12 @@ func (m *MSF) add(r media.Rendition) {
 	t := r.Track
 	e := MSFTrack{
 		Name: r.Name, Packaging: string(r.Packaging), IsLive: true, Role: t.Kind.String(), Label: t.Label,
-		RenderGroup: renderGroup, AltGroup: r.AltGroup, Codec: t.Codec, Timescale: t.Timescale,
-		Width: t.Width, Height: t.Height, Framerate: t.Framerate,
-		SampleRate: t.SampleRate, Bitrate: bitrate(t), Lang: t.Language,
+		RenderGroup: renderGroup, AltGroup: Integer(r.AltGroup), Codec: t.Codec, Timescale: Integer(t.Timescale),
+		Width: Integer(t.Width), Height: Integer(t.Height), Framerate: t.Framerate,
+		SampleRate: Integer(t.SampleRate), Bitrate: Integer(bitrate(t)), Lang: t.Language,
 	}
 	if t.Channels > 0 {
-		e.ChannelConfig = strconv.Itoa(t.Channels)
+		e.ChannelConfig = Text(strconv.Itoa(t.Channels))
 	}
 	if r.Datagram {
 		e.Delivery = deliveryDatagram
@@ -190,13 +177,13 @@ func (m *MSF) Renditions() (renditions []media.Rendition, skipped []error) {
 
 func (m *MSF) rendition(e MSFTrack) (media.Rendition, error) {
 	r := media.Rendition{
-		Name: e.Name, Packaging: media.Packaging(e.Packaging), AltGroup: e.AltGroup,
+		Name: e.Name, Packaging: media.Packaging(e.Packaging), AltGroup: int(e.AltGroup),
 		Datagram: e.Delivery == deliveryDatagram,
 	}
 	t := &media.Track{
-		Kind: kindOf(e.Role, e.Codec), Codec: e.Codec, Label: e.Label, Language: e.Lang, Timescale: e.Timescale,
-		Width: e.Width, Height: e.Height, Framerate: e.Framerate,
-		SampleRate: e.SampleRate, Channels: channels(e.ChannelConfig), Bitrate: e.Bitrate,
+		Kind: kindOf(e.Role, e.Codec), Codec: e.Codec, Label: e.Label, Language: e.Lang, Timescale: e.Timescale.timescale(),
+		Width: int(e.Width), Height: int(e.Height), Framerate: e.Framerate,
+		SampleRate: int(e.SampleRate), Channels: channels(string(e.ChannelConfig)), Bitrate: int(e.Bitrate),
 	}
 	r.Track = t
 	init, err := m.initData(e)
