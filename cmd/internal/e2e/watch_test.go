@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
-	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -139,7 +138,7 @@ func TestMoqWatch(t *testing.T) {
 			pub := startClip(t, addr)
 			w := startWatch(t, addr, "live/clip", `{"catalog-format":"`+format+`"}`)
 			w.waitPlaying("first")
-			if !strings.Contains(relay.log.String(), "draft-16 way") {
+			if !strings.Contains(relay.log.String(), "peer writes parameters as draft-16 does") {
 				t.Error("the relay has not noted that the player's parameters are not those of draft 18")
 			}
 
@@ -155,5 +154,3 @@ func TestMoqWatch(t *testing.T) {
 		})
 	}
 }
-
-var _ io.Writer = (*lockedBuffer)(nil)
