@@ -258,6 +258,24 @@ func TestFetchCursorRefuses(t *testing.T) {
 	}
 }
 
+// Integers need not be short, so the longest headers are longer than any we send.
+func TestMaxObjectHeaderLen(t *testing.T) {
+	long := func(b []byte, x byte) []byte { return append(b, 0xff, 0, 0, 0, 0, 0, 0, 0, x) }
+	b := long(nil, fetchGroupDelta|fetchObjectDelta|fetchSubgroupField|fetchPriority|fetchProperties)
+	b = long(long(long(b, 5), 4), 3) // group, subgroup, object
+	b = append(b, 9)                 // priority
+	b = append(b, 0xff, 0, 0, 0, 0, 0, 2, 0, 0)
+	b = append(b, make([]byte, MaxObjectPropertiesLen)...)
+	b = long(b, 1) // payload length
+	if len(b) != MaxObjectHeaderLen {
+		t.Fatalf("%d bytes, want %d", len(b), MaxObjectHeaderLen)
+	}
+	var c FetchCursor
+	if item, n, err := c.Consume(b, Draft18); item.Location != (Location{5, 3}) || n != len(b) || err != nil {
+		t.Errorf("item at %v from %d bytes, error %v", item.Location, n, err)
+	}
+}
+
 // The longest header fits the limit readers size their buffers with.
 func TestMaxStreamHeaderLen(t *testing.T) {
 	h := SubgroupHeader{TrackAlias: math.MaxUint64, GroupID: math.MaxUint64, IDMode: SubgroupIDExplicit, SubgroupID: math.MaxUint64, Priority: Some(uint8(1))}
