@@ -64,14 +64,12 @@ export function encodeProperties(list: readonly Property[]): Uint8Array {
 	return w.take();
 }
 
-/** The list with what is inside Immutable Properties behind it, for those who look for a value. */
+/** The list with what is inside Immutable Properties behind it, one level deep, for those who look for a value. */
 export function withImmutable(list: Property[]): Property[] {
 	const nested = list.find((p) => p.type === PROPERTY_IMMUTABLE)?.bytes;
 	if (!nested) return list;
 	try {
-		const inner = readProperties(nested);
-		if (inner.some((p) => p.type === PROPERTY_IMMUTABLE)) throw new Error("immutable properties inside themselves");
-		return list.concat(inner);
+		return list.concat(readProperties(nested));
 	} catch (err) {
 		throw new MalformedTrack(`immutable properties: ${err}`);
 	}

@@ -1,7 +1,7 @@
 import { Reader, Writer } from "./bytes.ts";
 import { type Code, RequestCode, SessionCode } from "./codes.ts";
-import { complete, InvalidValue, ProtocolError, violation } from "./errors.ts";
-import { isOdd, type Property, readProperties, withImmutable, writeProperties } from "./kvp.ts";
+import { complete, InvalidValue, MalformedTrack, ProtocolError, violation } from "./errors.ts";
+import { isOdd, PROPERTY_IMMUTABLE, type Property, readProperties, withImmutable, writeProperties } from "./kvp.ts";
 import { MAX_MESSAGE, MAX_REASON, MAX_URI } from "./limits.ts";
 import {
 	type FullTrackName,
@@ -460,7 +460,12 @@ const MANDATORY_LAST = 0x7fff;
 /** Reads Track Properties, which fill the rest of a body. */
 function readTrackProperties(r: Reader): Property[] {
 	const list = readProperties(r.rest().slice());
-	for (const p of withImmutable(list)) {
+	const all = withImmutable(list);
+	// [MOQT-18] Section 12.7, Immutable Properties
+	if (all.slice(list.length).some((p) => p.type === PROPERTY_IMMUTABLE)) {
+		throw new MalformedTrack("immutable properties inside themselves");
+	}
+	for (const p of all) {
 		if (p.uint === undefined) continue;
 		if (p.type === DEFAULT_PRIORITY && p.uint > 255) throw violation("DEFAULT_PUBLISHER_PRIORITY is above 255");
 		if (p.type === DEFAULT_GROUP_ORDER && p.uint !== 1 && p.uint !== 2) {
