@@ -15,7 +15,7 @@ import (
 // is ready.
 //
 // The moof and mdat in which a frame came is passed on with no other change than
-// its decode time, if it says all that a player has to know; else a new one is
+// its decode time, if that says all that a player has to know; else a new one is
 // written. The only property is the time of capture.
 type Packager struct{ seq uint32 }
 
@@ -25,32 +25,19 @@ func (p *Packager) Pack(f media.Frame, _ bool) ([]byte, []media.Property, error)
 		return nil, nil, fmt.Errorf("cmaf: decode time %d is before the epoch (%w)", f.DTS, media.ErrMalformed)
 	}
 	p.seq++
-	payload, ok := passOn(f)
+	sample := fmp4.FrameSample(f, f.Track.ID)
+	payload := make([]byte, 0, max(len(f.Raw), fmp4.FragmentOverhead+len(f.Payload)))
+	ok := false
+	if f.Raw != nil {
+		payload, ok = fmp4.AppendRetimed(payload, f.Raw, sample)
+	}
 	if !ok {
-		payload = make([]byte, 0, fmp4.FragmentOverhead+len(f.Payload))
-		payload = fmp4.AppendFragment(payload, p.seq, fmp4.FrameSample(f, f.Track.ID))
+		payload = fmp4.AppendFragment(payload, p.seq, sample)
 	}
 	if f.Capture.IsZero() {
 		return payload, nil, nil
 	}
 	return payload, []media.Property{{ID: media.PropertyTimestamp, Value: uint64(f.Capture.UnixMicro())}}, nil
-}
-
-// passOn makes the payload from the fragment in which the frame came, if what
-// that says of the frame is what the frame says of itself.
-func passOn(f media.Frame) ([]byte, bool) {
-	if f.Raw == nil {
-		return nil, false
-	}
-	samples, err := fmp4.ParseFragment(f.Raw, nil)
-	if err != nil || len(samples) != 1 {
-		return nil, false
-	}
-	s, want := samples[0], fmp4.FrameSample(f, f.Track.ID)
-	if s.TrackID != want.TrackID || s.Offset != want.Offset || s.Duration != want.Duration || s.Sync != want.Sync {
-		return nil, false
-	}
-	return fmp4.AppendRetimed(make([]byte, 0, len(f.Raw)), f.Raw, f.DTS)
 }
 
 // Unpackager implements media.Unpackager for one track.

@@ -1,6 +1,7 @@
 package fmp4
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -337,47 +338,68 @@ func AppendFragment(b []byte, seq uint32, s Sample) []byte {
 // FragmentOverhead is the most that AppendFragment adds to the data of a sample.
 const FragmentOverhead = 8 + mfhdSize + 8 + tfhdSize + tfdtSize + trunHeaderSize + 16 + 8
 
-// AppendRetimed appends a copy of raw, a moof and mdat with exactly one sample,
-// with its decode time set to dts and not a byte changed besides. It reports
-// false where that cannot be: if raw has a 32-bit decode time, leaves the
-// duration or the flags of the sample to the header, has offsets that count from
-// the start of its file, or anything between the moof and the sample.
-func AppendRetimed(b, raw []byte, dts int64) ([]byte, bool) {
-	moof, rest, err := nextBox(raw, 0)
-	if err != nil || moof.typ != "moof" {
-		return b, false
-	}
+// AppendRetimed appends a copy of raw, a moof and mdat, with its decode time set
+// to s.DTS and not a byte changed besides. It reports false, and appends nothing,
+// if that does not make a fragment of exactly the sample s which, like those of
+// AppendFragment, can be read without the header and as soon as the moof is
+// known: if raw has a 32-bit decode time, leaves the duration or the flags of the
+// sample to the header, has offsets that count from the start of its file, or
+// anything between the moof and the sample.
+func AppendRetimed(b, raw []byte, s Sample) ([]byte, bool) {
 	samples, err := parseFragment(raw, 0, nil)
-	if err != nil || len(samples) != 1 || samples[0].Duration == 0 {
+	if err != nil || len(samples) != 1 {
 		return b, false
 	}
-	mdat, _, err := nextBox(rest, int64(len(moof.raw)))
-	if err != nil || mdat.typ != "mdat" || len(mdat.body) != len(samples[0].Data) {
+	got := samples[0]
+	if got.TrackID != s.TrackID || got.Offset != s.Offset || got.Duration != s.Duration || got.Sync != s.Sync || got.Duration == 0 {
 		return b, false
 	}
-	if len(mdat.body) > 0 && &mdat.body[0] != &samples[0].Data[0] {
+	moof, rest, err := nextBox(raw, 0)
+	if err != nil {
 		return b, false
 	}
-	traf, ok, err := moof.find("traf")
-	if err != nil || !ok {
+	mdat, rest, err := nextBox(rest, int64(len(moof.raw)))
+	if err != nil || mdat.typ != "mdat" || len(rest) > 0 || !bytes.Equal(mdat.body, s.Data) || len(got.Data) != len(mdat.body) {
 		return b, false
 	}
-	hd, ok1, err1 := traf.find("tfhd")
-	dt, ok2, err2 := traf.find("tfdt")
-	run, ok3, err3 := traf.find("trun")
-	if err1 != nil || err2 != nil || err3 != nil || !ok1 || !ok2 || !ok3 {
-		return b, false
-	}
-	hdFlags := binary.BigEndian.Uint32(hd.body)
-	runFlags := binary.BigEndian.Uint32(run.body)
-	if dt.body[0] != 1 || hdFlags&tfhdBaseDataOffset != 0 || hdFlags&tfhdDefaultBaseIsMoof == 0 ||
-		hdFlags&tfhdDefaultFlags == 0 && runFlags&(trunFlags|trunFirstFlags) == 0 {
+	tfdtPos, ok := explicitTime(moof)
+	if !ok {
 		return b, false
 	}
 	start := len(b)
 	b = append(b, raw...)
-	binary.BigEndian.PutUint64(b[start+int(dt.bodyPos())+4:], uint64(dts))
+	binary.BigEndian.PutUint64(b[start+tfdtPos:], uint64(s.DTS))
 	return b, true
+}
+
+// explicitTime is the position of the 64-bit decode time in a moof with one
+// traf, if nothing in there depends on the header or the place in the file.
+func explicitTime(moof box) (pos int, ok bool) {
+	traf, found, err := moof.find("traf")
+	if err != nil || !found {
+		return 0, false
+	}
+	kids, err := children(traf.body, traf.bodyPos())
+	if err != nil {
+		return 0, false
+	}
+	var flagged, local bool
+	for _, k := range kids {
+		c := cursor{b: k.body}
+		version, flags := c.fullBox()
+		switch k.typ {
+		case "tfhd":
+			local = flags&tfhdBaseDataOffset == 0 && flags&tfhdDefaultBaseIsMoof != 0
+			flagged = flagged || flags&tfhdDefaultFlags != 0
+		case "tfdt":
+			if version == 1 {
+				pos = int(k.bodyPos()) + 4
+			}
+		case "trun":
+			flagged = flagged || flags&(trunFlags|trunFirstFlags) != 0
+		}
+	}
+	return pos, local && flagged && pos > 0
 }
 
 // FrameSample is the sample of a frame, with the track id it is to have.

@@ -250,7 +250,7 @@ func TestAppendRetimed(t *testing.T) {
 	want.DTS = later
 	raw := AppendFragment(nil, 3, s)
 	before := bytes.Clone(raw)
-	got, ok := AppendRetimed(nil, raw, later)
+	got, ok := AppendRetimed(nil, raw, want)
 	if !ok || !bytes.Equal(got, AppendFragment(nil, 3, want)) {
 		t.Fatalf("moved: %v\n%x", ok, got)
 	}
@@ -258,11 +258,25 @@ func TestAppendRetimed(t *testing.T) {
 		t.Error("the original was changed")
 	}
 
+	for name, change := range map[string]func(*Sample){
+		"another track":    func(s *Sample) { s.TrackID++ },
+		"another offset":   func(s *Sample) { s.Offset++ },
+		"another duration": func(s *Sample) { s.Duration++ },
+		"no sync sample":   func(s *Sample) { s.Sync = false },
+		"other data":       func(s *Sample) { s.Data = []byte("date") },
+	} {
+		other := want
+		change(&other)
+		if got, ok := AppendRetimed(nil, raw, other); ok || got != nil {
+			t.Errorf("%s: %x", name, got)
+		}
+	}
+	want.Offset = 0
 	const explicit = tfhdDefaultBaseIsMoof | tfhdDefaultDuration | tfhdDefaultFlags
 	tfhd := full("tfhd", 0, explicit, 1, 512, isSync)
 	tfdt := full("tfdt", 1, 0, 0, 0)
 	trun := full("trun", 0, trunDataOffset|trunSize, 1, atData, 4)
-	if _, ok := AppendRetimed(nil, fragment("data", moofWith(tfhd, tfdt, trun)), later); !ok {
+	if _, ok := AppendRetimed(nil, fragment("data", moofWith(tfhd, tfdt, trun)), want); !ok {
 		t.Error("a fragment with all it needs in the tfhd was refused")
 	}
 	for _, c := range []struct {
@@ -278,7 +292,7 @@ func TestAppendRetimed(t *testing.T) {
 		{"two samples", fragment("data", moofWith(tfhd, tfdt, full("trun", 0, trunDataOffset|trunSize, 2, atData, 2, 2)))},
 		{"garbage", []byte("garbage, and a lot of it")},
 	} {
-		if got, ok := AppendRetimed(nil, c.raw, later); ok {
+		if got, ok := AppendRetimed(nil, c.raw, want); ok {
 			t.Errorf("%s: %x", c.name, got)
 		}
 	}
@@ -299,9 +313,13 @@ func FuzzParseFragment(f *testing.F) {
 				t.Fatalf("%+v", s)
 			}
 		}
-		if moved, ok := AppendRetimed(nil, data, 12345); ok {
+		if len(samples) != 1 {
+			return
+		}
+		samples[0].DTS = 12345
+		if moved, ok := AppendRetimed(nil, data, samples[0]); ok {
 			again, err := ParseFragment(moved, nil)
-			if err != nil || len(again) != 1 || again[0].DTS != 12345 {
+			if err != nil || len(again) != 1 || again[0].DTS != 12345 || !bytes.Equal(again[0].Data, samples[0].Data) {
 				t.Fatalf("moved: %+v, error %v", again, err)
 			}
 		}
