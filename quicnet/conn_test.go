@@ -124,13 +124,13 @@ func TestResetAndStop(t *testing.T) {
 }
 
 func TestDeadlines(t *testing.T) {
-	forEach(t, func(t *testing.T, tr moqt.Transport) {
-		client, server := connectPair(t, tr)
+	bubble(t, slowRate, func(t *testing.T, tr moqt.Transport, n *simNet) {
+		client, server := simPair(t, tr, n, nil)
 		out, in := uniPair(t, server, client)
-		out.SetWriteDeadline(time.Now().Add(20 * time.Millisecond))
+		out.SetWriteDeadline(time.Now().Add(5 * time.Second))
 		// More than the receive window: blocks until the deadline.
-		if n, err := out.Write(make([]byte, 2*initialConnWindow)); !errors.Is(err, os.ErrDeadlineExceeded) || n == 0 {
-			t.Errorf("write: %d bytes, %v", n, err)
+		if n, err := out.Write(make([]byte, 8*initialConnWindow)); !errors.Is(err, os.ErrDeadlineExceeded) || n < initialStreamWindow-100 {
+			t.Fatalf("write: %d bytes, %v", n, err)
 		}
 		in.SetReadDeadline(time.Now().Add(-time.Second))
 		if _, err := in.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
@@ -140,7 +140,7 @@ func TestDeadlines(t *testing.T) {
 		if _, err := in.Read(make([]byte, 1)); err != nil {
 			t.Errorf("read after the deadline was lifted: %v", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for name, call := range map[string]func() error{
 			"AcceptStream":    func() error { _, err := client.AcceptStream(ctx); return err },
@@ -155,13 +155,12 @@ func TestDeadlines(t *testing.T) {
 }
 
 func TestStreamLimit(t *testing.T) {
-	forEach(t, func(t *testing.T, tr moqt.Transport) {
-		s := startServer(t, ListenConfig{})
-		// HTTP/3 needs three unidirectional streams for itself.
-		client, server := s.connect(tr, DialConfig{TransportConfig: TransportConfig{MaxUniStreams: 5}})
+	bubble(t, 0, func(t *testing.T, tr moqt.Transport, n *simNet) {
+		// HTTP/3 needs some of them for itself.
+		client, server := simPair(t, tr, n, func(tc *TransportConfig) { tc.MaxUniStreams = 5 })
 		var opened []moqt.SendStream
 		for {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			out, err := server.OpenUniStream(ctx)
 			cancel()
 			if err != nil {

@@ -76,23 +76,26 @@ func (s *testServer) url(tr moqt.Transport) string {
 	return scheme(tr) + "://" + s.Addrs()[0].String() + "/app/path?a=b"
 }
 
-// dial connects with the certificate pinned unless cfg says otherwise.
+// dial connects with the certificate pinned unless cfg says otherwise. The session is closed at the test's end.
 func (s *testServer) dial(tr moqt.Transport, cfg DialConfig) (moqt.Conn, error) {
 	if cfg.Fingerprint == (Fingerprint{}) && !cfg.Insecure && cfg.RootCAs == nil {
 		cfg.Fingerprint = s.cert.Fingerprint()
 	}
 	cfg.OnSmallBuffers = func(SmallBuffers) {}
-	return Dial(context.Background(), s.url(tr), cfg)
+	c, err := Dial(context.Background(), s.url(tr), cfg)
+	if err == nil {
+		s.t.Cleanup(func() { c.Close(0, "") })
+	}
+	return c, err
 }
 
-// connect makes a session. Both ends are closed at the test's end.
+// connect makes a session.
 func (s *testServer) connect(tr moqt.Transport, cfg DialConfig) (client, server moqt.Conn) {
 	s.t.Helper()
 	client, err := s.dial(tr, cfg)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { client.Close(0, "") })
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	if server, err = s.Accept(ctx); err != nil {
@@ -107,16 +110,14 @@ func connectPair(t testing.TB, tr moqt.Transport) (client, server moqt.Conn) {
 	return startServer(t, ListenConfig{}).connect(tr, DialConfig{})
 }
 
-// inBubble runs f in virtual time on a network in memory.
-func inBubble(t *testing.T, n func() *simNet, f func(*testing.T, *simNet)) {
+// bubble runs f in virtual time, once per transport, with a server on a network in memory that sends rate
+// bytes per second (0: no limit) with a delay of 10 ms one way.
+func bubble(t *testing.T, rate int, f func(*testing.T, moqt.Transport, *simNet)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		f(t, n())
-		// Registered first, so it runs last: quic-go keeps closed connections for a while.
+	forEach(t, func(t *testing.T, tr moqt.Transport) {
+		synctest.Test(t, func(t *testing.T) { f(t, tr, newSimNet(rate, 10*time.Millisecond)) })
 	})
 }
-
-func simConfig(n *simNet) TransportConfig { return TransportConfig{socket: n.socket} }
 
 // uniPair opens a stream at from, writes one byte and accepts it at to.
 func uniPair(t testing.TB, from, to moqt.Conn) (moqt.SendStream, moqt.ReceiveStream) {
@@ -164,6 +165,18 @@ func ended(t testing.TB, c moqt.Conn) error {
 		t.Fatal("the connection does not end")
 		return nil
 	}
+}
+
+// eventually waits for what another goroutine will have done in a moment.
+func eventually(t testing.TB, why string, ok func() bool) {
+	t.Helper()
+	for range 500 {
+		if ok() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("not in time: %s", why)
 }
 
 // logLines collects log messages.

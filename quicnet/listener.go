@@ -92,6 +92,10 @@ type Listener struct {
 	serving  sync.WaitGroup
 	count    counters
 
+	// settingUp counts connections and requests on their way to a session, which are worth
+	// waiting for when the listener closes: their peers want to know, too.
+	settingUp sync.WaitGroup
+
 	mu       sync.Mutex // guards what follows
 	running  bool
 	closed   bool
@@ -237,6 +241,11 @@ func (l *Listener) serve(qc *quic.Conn) {
 		}
 		return
 	}
+	if !l.startSetup() {
+		qc.CloseWithError(codeNoError, stoppingReason)
+		return
+	}
+	defer l.settingUp.Done()
 	if !p.awaitHandshake(qc) {
 		return
 	}
@@ -246,15 +255,25 @@ func (l *Listener) serve(qc *quic.Conn) {
 		qc.CloseWithError(codeProtocolViolation, "MOQT needs QUIC datagrams")
 		return
 	}
-	l.handOver(newQUICConn(qc, true, nil), qc, p)
+	c := newQUICConn(qc, true, nil)
+	if l.track(c, qc) {
+		l.serving.Go(func() { l.handOver(c, p) })
+	}
+}
+
+// startSetup returns false if the listener is closing.
+func (l *Listener) startSetup() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.settingUp.Add(1)
+	return true
 }
 
 // handOver gives the session to Accept.
-func (l *Listener) handOver(c moqt.Conn, qc *quic.Conn, p *pending) {
-	if !l.track(c, qc) {
-		c.Close(codeNoError, "server is stopping")
-		return
-	}
+func (l *Listener) handOver(c moqt.Conn, p *pending) {
 	ended := l.count.session(c.Info().Transport)
 	context.AfterFunc(c.Context(), func() {
 		ended()
@@ -268,14 +287,18 @@ func (l *Listener) handOver(c moqt.Conn, qc *quic.Conn, p *pending) {
 	}
 }
 
+// track returns false if the listener is closing; the session is closed then. Those that are tracked are closed by shutdown.
 func (l *Listener) track(c moqt.Conn, qc *quic.Conn) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return false
+	closed := l.closed
+	if !closed {
+		l.sessions[c] = qc
 	}
-	l.sessions[c] = qc
-	return true
+	l.mu.Unlock()
+	if closed {
+		c.Close(codeNoError, stoppingReason)
+	}
+	return !closed
 }
 
 func (l *Listener) untrack(c moqt.Conn) {

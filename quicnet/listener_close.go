@@ -1,6 +1,7 @@
 package quicnet
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
@@ -11,6 +12,12 @@ import (
 // minCloseLinger is the least time for which a closing listener still answers late packets with
 // CONNECTION_CLOSE, in case the first one got lost.
 const minCloseLinger = 20 * time.Millisecond
+
+// setupLinger bounds the wait for connections that are about to become sessions, to be closed properly.
+const setupLinger = 250 * time.Millisecond
+
+// stoppingReason is what the peers are told.
+const stoppingReason = "server is stopping"
 
 // Close ends the listener and every session of it, so that all peers know at once, and frees the port. It
 // returns when all that is done. Who wants to say more than "server is stopping" closes the sessions before.
@@ -53,9 +60,10 @@ func (l *Listener) shutdown(endpoints []endpoint) {
 		if c.Info().Transport == moqt.TransportQUIC { // WebTransport's Close waits by itself
 			last = max(last, linger(qc, minCloseLinger))
 		}
-		wg.Go(func() { c.Close(codeNoError, "server is stopping") })
+		wg.Go(func() { c.Close(codeNoError, stoppingReason) })
 	}
 	wg.Wait()
+	l.awaitSetup(setupLinger)
 	l.wt.Close() // connections without a session
 	if last > 0 {
 		time.Sleep(last)
@@ -68,4 +76,14 @@ func (l *Listener) shutdown(endpoints []endpoint) {
 	for _, s := range l.sockets {
 		s.Close()
 	}
+}
+
+// awaitSetup waits for connections on their way to a session, but not longer than d.
+func (l *Listener) awaitSetup(d time.Duration) {
+	ctx, cancel := context.WithCancel(context.Background())
+	l.serving.Go(func() { // ends with the connections at the latest
+		l.settingUp.Wait()
+		cancel()
+	})
+	waitDone(ctx, d)
 }

@@ -52,10 +52,15 @@ func (l *Listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if origin := r.Header.Get("Origin"); !l.originAllowed(origin) {
 		p.blame(&l.count.originDenied)
-		l.log.Warn("origin is not allowed", "origin", origin, "remote", r.RemoteAddr)
+		l.log.Info("origin is not allowed", "origin", origin, "remote", r.RemoteAddr)
 		http.Error(w, fmt.Sprintf("origin %q is not allowed", origin), http.StatusForbidden)
 		return
 	}
+	if !l.startSetup() {
+		http.Error(w, stoppingReason, http.StatusServiceUnavailable)
+		return
+	}
+	defer l.settingUp.Done()
 	preferProtocol(r.Header, l.cfg.Protocols)
 	sess, err := l.wt.Upgrade(w, r)
 	if err != nil {
@@ -74,7 +79,9 @@ func (l *Listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		c.Close(codeVersionNegotiationFailed, noProtocolReason(l.cfg.Protocols))
 		return
 	}
-	l.handOver(c, qc, p)
+	if l.track(c, qc) {
+		l.serving.Go(func() { l.handOver(c, p) })
+	}
 }
 
 func noProtocolReason(protocols []string) string {

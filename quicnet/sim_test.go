@@ -35,7 +35,7 @@ func (n *simNet) socket(_, addr string) (net.PacketConn, error) {
 		n.port++
 		a.Port = n.port
 	}
-	c := &simConn{n: n, addr: a, arrived: make(chan struct{}, 1)}
+	c := &simConn{n: n, addr: a, arrived: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 	n.conns[a.String()] = c
 	return c, nil
 }
@@ -57,7 +57,7 @@ type simConn struct {
 	n    *simNet
 	addr *net.UDPAddr
 
-	write sync.Mutex // held while a packet is being sent
+	writing chan struct{} // holds one token while a packet is being sent; a mutex would stop virtual time
 
 	mu       sync.Mutex
 	queue    []simPacket // in the order of arrival
@@ -67,8 +67,8 @@ type simConn struct {
 }
 
 func (c *simConn) WriteTo(b []byte, to net.Addr) (int, error) {
-	c.write.Lock()
-	defer c.write.Unlock()
+	c.writing <- struct{}{}
+	defer func() { <-c.writing }()
 	if c.n.rate > 0 {
 		time.Sleep(time.Duration(len(b)) * time.Second / time.Duration(c.n.rate))
 	}

@@ -12,7 +12,7 @@ type Stats struct {
 
 	HandshakesOK     uint64
 	HandshakesFailed uint64 // ended before the handshake was complete
-	Refused          uint64 // turned away because of MaxPending
+	Refused          uint64 // first packets turned away because of MaxPending; a client sends more than one
 
 	// Sessions that became ready, in all and now.
 	QUICSessions, WebTransportSessions uint64
