@@ -37,7 +37,7 @@ func TestSetupPeer(t *testing.T) {
 		st.setup(`07 0b "moq-lite-js" c40b53 01`) // @moq/net 0.2.8, with an unknown option
 		want := Peer{Implementation: "moq-lite-js", Authority: "a.example", Path: "/x"}
 		if got := st.s.Peer(); got.Implementation != want.Implementation || got.Authority != want.Authority || got.Path != want.Path {
-			t.Errorf("got %+v, want %+v", got, want)
+			st.Errorf("got %+v, want %+v", got, want)
 		}
 	})
 }
@@ -47,12 +47,12 @@ func TestSetupInPieces(t *testing.T) {
 		s := st.openUni("af")
 		for _, piece := range []string{"00", "00", "02", "07", "00"} {
 			if st.s.isReady() {
-				t.Fatalf("ready before %s", piece)
+				st.Fatalf("ready before %s", piece)
 			}
 			st.write(s, piece)
 		}
 		if !st.s.isReady() {
-			t.Error("not ready")
+			st.Error("not ready")
 		}
 	})
 }
@@ -168,17 +168,17 @@ func TestSessionEnds(t *testing.T) {
 		<-st.done
 		cause := context.Cause(st.s.Context())
 		if !errors.As(cause, want) {
-			t.Errorf("cause is %v, want a %T", cause, want)
+			st.Errorf("cause is %v, want a %T", cause, want)
 		}
 		if st.err != cause {
-			t.Errorf("Run returned %v, cause is %v", st.err, cause)
+			st.Errorf("Run returned %v, cause is %v", st.err, cause)
 		}
 	}
 	runSession(t, testSession{}, func(st *sessionTest) {
 		st.s.Close(wire.SessionNoError, "")
 		st.wantClose("closed here", wire.SessionNoError)
 		if cause := context.Cause(st.s.Context()); cause != ErrClosed {
-			t.Errorf("cause is %v", cause)
+			st.Errorf("cause is %v", cause)
 		}
 	})
 	runSession(t, testSession{}, func(st *sessionTest) {
@@ -190,7 +190,7 @@ func TestSessionEnds(t *testing.T) {
 		synctest.Wait()
 		<-st.done
 		if st.err != nil || context.Cause(st.s.Context()) != ErrClosed {
-			t.Errorf("Run returned %v, cause is %v", st.err, context.Cause(st.s.Context()))
+			st.Errorf("Run returned %v, cause is %v", st.err, context.Cause(st.s.Context()))
 		}
 	})
 	runSession(t, testSession{}, func(st *sessionTest) {
@@ -198,7 +198,7 @@ func TestSessionEnds(t *testing.T) {
 		var pe *PeerCloseError
 		wantCause(st, &pe)
 		if pe.Code != wire.SessionUnauthorized || pe.Reason != "go away" {
-			t.Errorf("got %v", pe)
+			st.Errorf("got %v", pe)
 		}
 	})
 	runSession(t, testSession{}, func(st *sessionTest) {
@@ -241,7 +241,7 @@ func TestSessionEndWakesAll(t *testing.T) {
 		st.s.Close(wire.SessionNoError, "")
 		for _, err := range []error{errOf(ready.result("Ready")), errOf(acc.result("Accept")), errOf(sub.result("Subscribe"))} {
 			if err != ErrClosed {
-				t.Errorf("got %v, want %v", err, ErrClosed)
+				st.Errorf("got %v, want %v", err, ErrClosed)
 			}
 		}
 	})
