@@ -43,11 +43,11 @@ func parseFlags(env cli.Env) (*flags, error) {
 	logs := ops.LogConfig{Level: "warn"}
 	fs := cli.NewFlags("moq-bench", help, env.Stderr)
 	fs.IntVar(&f.subscribers, "subscribers", 100, "`number` of subscribers")
-	fs.DurationVar(&f.duration, "duration", 15*time.Second, "how `long` each measurement takes")
-	fs.IntVar(&f.rounds, "rounds", 3, "how often each `measurement` is repeated, in turns with what it is compared to")
-	fs.StringVar(&f.transport, "transport", "quic", "`transport` of the subscribers: quic or webtransport")
+	fs.DurationVar(&f.duration, "duration", 15*time.Second, "how long each measurement takes")
+	fs.IntVar(&f.rounds, "rounds", 3, "how often each measurement is repeated, in turns with what it is compared to")
+	fs.StringVar(&f.transport, "transport", "quic", "`transport` of the subscribers, quic or webtransport")
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
-	fs.StringVar(&f.relay, "relay", sibling("moq-relay"), "`path` of the relay to start")
+	fs.StringVar(&f.relay, "relay", "", "`path` of the relay to start; that of the same build if empty")
 	fs.StringVar(&f.listen, "listen", "", "`address`, for the roles that moq-bench starts itself in")
 	f.dialer.AddFlags(fs)
 	logs.AddFlags(fs)
@@ -57,6 +57,9 @@ func parseFlags(env cli.Env) (*flags, error) {
 	}
 	if f.log, _, err = logs.NewLogger(env.Stderr); err != nil {
 		return nil, cli.Usage("%w", err)
+	}
+	if f.relay == "" {
+		f.relay = sibling("moq-relay")
 	}
 	if len(args) > 0 {
 		switch args[0] {

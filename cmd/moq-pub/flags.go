@@ -42,7 +42,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.StringVar(&f.input, "input", "-", "fragmented MP4 `file`; - is standard input, which is taken as live")
 	fs.BoolVar(&f.loop, "loop", false, "play the file over and over")
 	fs.BoolVar(&f.synthetic, "synthetic", false, "publish the synthetic call instead of a file")
-	fs.StringVar(&packaging, "packaging", string(media.CMAF), "cmaf: one moof and mdat per `object`; loc: the codec's bytes alone")
+	fs.StringVar(&packaging, "packaging", string(media.CMAF), "`form` of the objects: cmaf, one moof and mdat each, or loc, the codec's bytes alone")
 	f.dialer.AddFlags(fs)
 	logs.AddFlags(fs)
 	args, err := cli.Parse(fs, env.Args)

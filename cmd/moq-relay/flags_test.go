@@ -37,3 +37,16 @@ func TestWrongUse(t *testing.T) {
 		})
 	}
 }
+
+// docs/operations.md lists every flag of the command, and no other.
+func TestFlagsAreDocumented(t *testing.T) {
+	var help bytes.Buffer
+	run(context.Background(), cli.Env{Args: []string{"--help"}, Stdout: &help, Stderr: &help})
+	missing, err := cli.UndocumentedFlags("moq-relay", help.String(), "../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(missing) > 0 {
+		t.Errorf("not the same in --help and docs/operations.md: %q", missing)
+	}
+}
