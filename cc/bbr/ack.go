@@ -14,9 +14,10 @@ func (c *Controller) OnAck(now time.Duration, a *cc.Ack) {
 	c.updateModelAndState(now, &rs)
 	if c.state == startupLongRTT {
 		c.growLongRTT(&rs, a.Sample.Peak)
-		return
+	} else {
+		c.updateControlParameters(&rs)
 	}
-	c.updateControlParameters(&rs)
+	c.sender.OnControl(c.Control(), c.mtu, c.rtt.Smoothed)
 }
 
 // updateModelAndState: the order of the steps matters, each uses what those

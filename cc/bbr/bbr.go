@@ -188,7 +188,7 @@ func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) {
 			c.restartFromIdle(now)
 		}
 	}
-	c.sender.OnPacketSent(p)
+	c.sender.OnPacketSent(now, p)
 	c.inFlight = p.InFlight
 	c.lastSentAt = now
 }

@@ -52,9 +52,12 @@ const (
 	lost
 )
 
-// NewConn returns a connection whose handshake is over, at one second.
+// NewConn returns a connection whose handshake is over, at one second. The
+// controller has not heard of it, see Handshake.
 func NewConn(t TB, ctl cc.Controller) *Conn {
-	return &Conn{t: t, ctl: ctl, Now: time.Second, Control: ctl.Control(), largest: -1}
+	c := &Conn{t: t, ctl: ctl, Now: time.Second, Control: ctl.Control(), largest: -1}
+	c.sampler.OnHandshakeAck(c.Now, c.Now, 0, true)
+	return c
 }
 
 // Config is that of a controller under test: packets of Payload bytes, ten of

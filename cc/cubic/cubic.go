@@ -128,7 +128,7 @@ func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 }
 
 // OnPacketSent implements [cc.Controller].
-func (c *Controller) OnPacketSent(_ time.Duration, p cc.Packet) { c.sender.OnPacketSent(p) }
+func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
 
 // OnAppLimited implements [cc.Controller].
 func (c *Controller) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }
@@ -197,16 +197,14 @@ func (c *Controller) OnSpuriousLoss(now time.Duration, l cc.Loss) {
 // OnAck implements [cc.Controller].
 func (c *Controller) OnAck(now time.Duration, a *cc.Ack) {
 	c.sender.OnAck(now, a, c.bound())
-	if a.Handshake {
-		return
-	}
-	if c.state == slowStart {
+	switch {
+	case a.Handshake:
+	case c.state == slowStart:
 		c.growSlowStart(now, a)
-		return
-	}
-	if !c.sender.AppLimited() {
+	case !c.appLimited(a):
 		c.growAvoidance(now, a)
 	}
+	c.sender.OnControl(c.Control(), c.mtu, c.rtt.Smoothed)
 }
 
 // OnPTO implements [cc.Controller]. The loss that comes with it is what counts.
@@ -230,12 +228,18 @@ func (c *Controller) firstSlowStart() bool {
 	return c.state == slowStart && c.ssthresh == noThreshold
 }
 
+// appLimited reports whether an ACK says nothing about the window, because the
+// application or, at the start, the handshake had nothing more to send.
+func (c *Controller) appLimited(a *cc.Ack) bool {
+	return c.sender.AppLimited() || a.Sample.Stamp.AckedAt == 0
+}
+
 // growSlowStart takes half of what the peak rate would fill, which the path has
 // carried for a moment at least, and adds what is acknowledged as long as the
 // window is what holds the sender back.
 func (c *Controller) growSlowStart(now time.Duration, a *cc.Ack) {
 	c.window = max(c.window, a.Sample.Peak.Over(c.rtt.Smoothed)/2)
-	if c.sender.AppLimited() {
+	if c.appLimited(a) {
 		return
 	}
 	if c.sender.Blocked() {

@@ -116,7 +116,7 @@ func (c *RFC9438) Vars(dst []cc.Var) []cc.Var {
 }
 
 // OnPacketSent implements [cc.Controller].
-func (c *RFC9438) OnPacketSent(_ time.Duration, p cc.Packet) { c.sender.OnPacketSent(p) }
+func (c *RFC9438) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
 
 // OnAppLimited implements [cc.Controller].
 func (c *RFC9438) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }

@@ -83,7 +83,7 @@ func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 }
 
 // OnPacketSent implements [cc.Controller].
-func (c *Controller) OnPacketSent(_ time.Duration, p cc.Packet) { c.sender.OnPacketSent(p) }
+func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
 
 // OnAppLimited implements [cc.Controller].
 func (c *Controller) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }

@@ -10,19 +10,27 @@ import (
 // The zero value is ready. Handshake packets are left out: their numbers mean
 // nothing, and they never fill a window.
 type Sender struct {
-	next     int64         // number after the last packet sent
-	ackedTo  int64         // number after the largest packet acknowledged
-	ackedAt  time.Duration // when the newest acknowledged packet had been sent
-	dryAt    time.Duration // when the sender last ran dry
-	dry      bool          // it ever did
-	ackTime  time.Duration // when the last ACK came
-	sent     bool          // since the last ACK
-	blocked  bool
-	anyAcked bool
+	next    int64         // number after the last packet sent
+	ackedTo int64         // number after the largest packet acknowledged
+	ackedAt time.Duration // when the newest acknowledged packet had been sent
+	dryAt   time.Duration // when the sender last ran dry
+	dry     bool          // it ever did
+
+	bucket  bucket
+	sent    bool          // a packet since the last ACK
+	ackTime time.Duration // of the last ACK
+	acks    bool          // there was one
+	blocked bool
+}
+
+// OnControl notes the limits that are in force from now on.
+func (s *Sender) OnControl(c cc.Control, mtu int64, smoothed time.Duration) {
+	s.bucket.set(c, mtu, smoothed)
 }
 
 // OnPacketSent notes a packet sent.
-func (s *Sender) OnPacketSent(p cc.Packet) {
+func (s *Sender) OnPacketSent(now time.Duration, p cc.Packet) {
+	s.bucket.spend(now, p.Bytes)
 	if p.Handshake {
 		return
 	}
@@ -37,10 +45,10 @@ func (s *Sender) OnAppLimited(now time.Duration) { s.dry, s.dryAt = true, now }
 func (s *Sender) OnAck(now time.Duration, a *cc.Ack, window int64) {
 	// ACKs that arrive together find the sender as it was before the first of
 	// them: nothing could be sent in between.
-	if s.sent || !s.anyAcked || now > s.ackTime {
-		s.blocked = a.PriorInFlight >= window
+	if s.sent || !s.acks || now > s.ackTime {
+		s.blocked = a.PriorInFlight >= window && s.bucket.ready(now)
 	}
-	s.sent, s.anyAcked, s.ackTime = false, true, now
+	s.sent, s.acks, s.ackTime = false, true, now
 	if a.Handshake {
 		return
 	}

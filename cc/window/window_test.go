@@ -45,7 +45,7 @@ func ack(number int64, sentAt time.Duration, prior int64) *cc.Ack {
 
 func TestSenderBlocked(t *testing.T) {
 	var s Sender
-	s.OnPacketSent(cc.Packet{Number: 0})
+	s.OnPacketSent(0, cc.Packet{Number: 0})
 	s.OnAck(10*ms, ack(0, 0, 1000), 1000)
 	if !s.Blocked() {
 		t.Error("a full window does not block")
@@ -60,6 +60,24 @@ func TestSenderBlocked(t *testing.T) {
 	}
 	if s.Next() != 1 || s.AckedTo() != 3 {
 		t.Errorf("next %d, acknowledged to %d", s.Next(), s.AckedTo())
+	}
+}
+
+// A window that fills because the pacer let a burst out does not hold the sender
+// back until the pacer would let out more.
+func TestSenderBlockedByPacing(t *testing.T) {
+	var s Sender
+	// A packet a millisecond, two at once.
+	s.OnControl(cc.Control{PacingRate: 1_000_000, Quantum: 2000}, 1000, 50*ms)
+	s.OnPacketSent(10*ms, cc.Packet{Number: 0, Bytes: 1000})
+	s.OnPacketSent(10*ms, cc.Packet{Number: 1, Bytes: 1000})
+	s.OnAck(10*ms+500*time.Microsecond, ack(0, 0, 2000), 2000)
+	if s.Blocked() {
+		t.Error("blocked while the pacer waits")
+	}
+	s.OnAck(11*ms, ack(1, 0, 2000), 2000)
+	if !s.Blocked() {
+		t.Error("not blocked when the pacer has let go")
 	}
 }
 
@@ -85,7 +103,7 @@ func TestSenderAppLimited(t *testing.T) {
 
 func TestSenderIgnoresHandshakeNumbers(t *testing.T) {
 	var s Sender
-	s.OnPacketSent(cc.Packet{Number: 7, Handshake: true})
+	s.OnPacketSent(0, cc.Packet{Number: 7, Handshake: true})
 	a := ack(9, 5*ms, 0)
 	a.Handshake = true
 	s.OnAck(10*ms, a, 0)
