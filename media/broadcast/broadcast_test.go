@@ -65,7 +65,9 @@ func TestRenditions(t *testing.T) {
 		want   []string
 	}{
 		{
-			"two sizes and sound", []*media.Track{video(1, 720, 0), video(2, 360, 0), sound(3, "eng")}, media.CMAF,
+			"two sizes and sound",
+			[]*media.Track{video(1, 720, 0), video(2, 360, 0), sound(3, "eng")},
+			media.CMAF,
 			[]string{
 				"video-360p cmaf priority 4 alternates 1",
 				"video-720p cmaf priority 6 alternates 1",
@@ -74,15 +76,21 @@ func TestRenditions(t *testing.T) {
 			},
 		},
 		{
-			"one size, no sound, loc", []*media.Track{video(1, 720, 0)}, media.LOC,
+			"one size, no sound, loc",
+			[]*media.Track{video(1, 720, 0)},
+			media.LOC,
 			[]string{"video-720p loc priority 4 alternates 0"},
 		},
 		{
-			"the same size at two rates", []*media.Track{video(1, 720, 5000), video(2, 720, 1000)}, media.CMAF,
+			"the same size at two rates",
+			[]*media.Track{video(1, 720, 5000), video(2, 720, 1000)},
+			media.CMAF,
 			[]string{"video-720p cmaf priority 4 alternates 1", "video-720p-2 cmaf priority 6 alternates 1"},
 		},
 		{
-			"languages", []*media.Track{sound(1, "eng"), sound(2, "deu"), sound(3, ""), sound(4, "")}, media.CMAF,
+			"languages",
+			[]*media.Track{sound(1, "eng"), sound(2, "deu"), sound(3, ""), sound(4, "")},
+			media.CMAF,
 			[]string{
 				"audio-eng cmaf priority 2 alternates 2 datagrams",
 				"audio-eng-stream cmaf priority 2 alternates 2",

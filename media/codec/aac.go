@@ -18,7 +18,7 @@ func describeAAC(config []byte) (Info, error) {
 		Codec:         fmt.Sprintf("mp4a.40.%d", asc.Type),
 		Kind:          media.Audio,
 		SampleRate:    asc.SampleRate,
-		Channels:      asc.ChannelCount,
+		Channels:      aacChannels(asc.ChannelConfig),
 		PacketSamples: 1024,
 	}
 	if asc.FrameLengthFlag {
@@ -32,4 +32,13 @@ func describeAAC(config []byte) (Info, error) {
 		}
 	}
 	return i, nil
+}
+
+// aacChannels is the number of channels of a configuration, 0 where it is said
+// elsewhere. ISO/IEC 14496-3 Table 1.19
+func aacChannels(config uint8) int {
+	if config == 7 {
+		return 8
+	}
+	return int(config)
 }

@@ -136,7 +136,7 @@ func TestBuildInit(t *testing.T) {
 				t.Errorf("%s: %d channels", track.Codec, c.ChannelCount)
 			}
 		case *codecs.MPEG4Audio:
-			if c.Config.SampleRate != track.SampleRate || c.Config.ChannelCount != track.Channels {
+			if c.Config.SampleRate != track.SampleRate || int(c.Config.ChannelConfig) != track.Channels {
 				t.Errorf("%s: %+v", track.Codec, c.Config)
 			}
 		case *codecs.VP9:

@@ -68,11 +68,15 @@ func TestPack(t *testing.T) {
 			[]media.Property{{ID: 0x10, Value: micros}},
 		},
 		{
-			"AAC needs its configuration", media.Frame{Track: aac, PTS: start * 44100, Payload: []byte("x")}, true,
+			"AAC needs its configuration",
+			media.Frame{Track: aac, PTS: start * 44100, Payload: []byte("x")},
+			true,
 			[]media.Property{{ID: 0x0f, Bytes: aac.Config}, {ID: 0x10, Value: micros}},
 		},
 		{
-			"Opus does not", media.Frame{Track: opus, PTS: start * 48000, Payload: []byte("x")}, true,
+			"Opus does not",
+			media.Frame{Track: opus, PTS: start * 48000, Payload: []byte("x")},
+			true,
 			[]media.Property{{ID: 0x10, Value: micros}},
 		},
 	} {
