@@ -35,10 +35,10 @@ func TestPublishNamespace(t *testing.T) {
 		}
 	})
 	for name, revoke := range map[string]func(*peerStream){
-		"reset":         func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken) },
-		"stop":          func(ps *peerStream) { ps.stop(wire.StreamExpiredAuthToken); time.Sleep(stopGrace) },
-		"FIN, stop":     func(ps *peerStream) { ps.fin(); ps.stop(wire.StreamExpiredAuthToken) },
-		"reset, stop":   func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken); ps.stop(wire.StreamExpiredAuthToken) },
+		"reset":       func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken) },
+		"stop":        func(ps *peerStream) { ps.stop(wire.StreamExpiredAuthToken); time.Sleep(stopGrace); synctest.Wait() },
+		"FIN, stop":   func(ps *peerStream) { ps.fin(); ps.stop(wire.StreamExpiredAuthToken) },
+		"reset, stop": func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken); ps.stop(wire.StreamExpiredAuthToken) },
 	} {
 		runSession(t, testSession{}, func(st *sessionTest) {
 			a := background(st, func() (*Announcement, error) { return st.s.PublishNamespace(st.Context(), ns("live")) })

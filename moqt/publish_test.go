@@ -97,7 +97,7 @@ func TestPublishFails(t *testing.T) {
 		},
 		"reset":   func(ps *peerStream) { ps.reset(wire.StreamCancelled) },
 		"FIN":     func(ps *peerStream) { ps.fin() },
-		"stopped": func(ps *peerStream) { ps.stop(wire.StreamCancelled); time.Sleep(stopGrace) },
+		"stopped": func(ps *peerStream) { ps.stop(wire.StreamCancelled); time.Sleep(stopGrace); synctest.Wait() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			runSession(t, testSession{}, func(st *sessionTest) {
@@ -258,7 +258,7 @@ func TestIncomingPublishEnds(t *testing.T) {
 	for name, leave := range map[string]func(*peerStream){
 		"reset": func(ps *peerStream) { ps.reset(wire.StreamCancelled) },
 		"FIN":   func(ps *peerStream) { ps.fin() },
-		"stop":  func(ps *peerStream) { ps.stop(wire.StreamCancelled); time.Sleep(stopGrace) },
+		"stop":  func(ps *peerStream) { ps.stop(wire.StreamCancelled); time.Sleep(stopGrace); synctest.Wait() },
 		"done":  func(ps *peerStream) { ps.send(&wire.PublishDone{}); ps.fin() },
 	} {
 		t.Run(name, func(t *testing.T) {
