@@ -22,6 +22,7 @@ type File struct {
 	file *os.File // nil if not opened by OpenFile
 	cfg  FileConfig
 	rd   *Reader
+	in   *interleaver
 
 	tracks []*media.Track
 	offset time.Duration // where this pass begins
@@ -50,7 +51,7 @@ func NewFile(r io.ReadSeeker, cfg FileConfig) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{r: r, cfg: cfg, rd: rd, tracks: rd.Tracks()}, nil
+	return &File{r: r, cfg: cfg, rd: rd, in: newInterleaver(rd), tracks: rd.Tracks()}, nil
 }
 
 // Close closes the file if OpenFile opened it.
@@ -67,10 +68,11 @@ func (f *File) Tracks() []*media.Track { return f.tracks }
 // Skipped is like Reader.Skipped.
 func (f *File) Skipped() []string { return f.rd.Skipped() }
 
-// Next implements media.Source. The frames have no Capture.
+// Next implements media.Source. The frames have no Capture, and are in order of
+// decode time between tracks however the file has them.
 func (f *File) Next() (media.Frame, error) {
 	for {
-		fr, err := f.rd.Next()
+		fr, err := f.in.next()
 		if err == io.EOF && f.cfg.Loop && f.frames > 0 {
 			if err := f.rewind(); err != nil {
 				return media.Frame{}, err
@@ -108,7 +110,7 @@ func (f *File) rewind() error {
 	if err != nil {
 		return err
 	}
-	f.rd, f.offset, f.end, f.frames = rd, f.offset+f.end, 0, 0
+	f.rd, f.in, f.offset, f.end, f.frames = rd, newInterleaver(rd), f.offset+f.end, 0, 0
 	return nil
 }
 

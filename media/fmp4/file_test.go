@@ -110,13 +110,61 @@ func TestFileLoopsWithUnequalTracks(t *testing.T) {
 		got = append(got, int64(fr.Track.ID)*1_000_000+fr.PTS)
 	}
 	want := []int64{
-		1_000_000, 2_000_000 - 1024, 1_001_024, 2_000_000, 2_001_024, 2_002_048,
-		1_003_072, 1_004_096, 2_003_072, 2_004_096, 2_005_120,
+		2_000_000 - 1024, 1_000_000, 2_000_000, 1_001_024, 2_001_024, 2_002_048,
+		1_003_072, 2_003_072, 1_004_096, 2_004_096, 2_005_120,
 	}
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("got  %v\nwant %v", got, want)
 		}
+	}
+}
+
+// A second of one track, then a second of another: they come out together.
+func TestFileInterleavesTracks(t *testing.T) {
+	data := header(trackBox(1, "soun", nil, opusEntry()), trackBox(2, "soun", nil, opusEntry()))
+	for second := range int64(3) {
+		for id := range uint32(2) {
+			for n := range int64(50) {
+				data = AppendFragment(data, 1, Sample{
+					TrackID: id + 1, DTS: second*48000 + n*960, Duration: 960, Sync: true, Data: []byte("frame"),
+				})
+			}
+		}
+	}
+	f, err := NewFile(bytes.NewReader(data), FileConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := readAll(t, f)
+	if len(frames) != 300 {
+		t.Fatalf("%d frames, want 300", len(frames))
+	}
+	for i, fr := range frames {
+		if want := int64(i/2) * 960; fr.DTS != want || fr.Track.ID != uint32(i%2)+1 {
+			t.Fatalf("frame %d: track %d at %d, want track %d at %d", i, fr.Track.ID, fr.DTS, i%2+1, want)
+		}
+	}
+}
+
+// A file in which another begins, as when recordings are put together with cat.
+func TestFileWithTwoHeaders(t *testing.T) {
+	data := clip(t)
+	f, err := NewFile(bytes.NewReader(append(bytes.Clone(data), data...)), FileConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	frames := readAll(t, f)
+	if len(frames) != 2200 {
+		t.Fatalf("%d frames, want 2200", len(frames))
+	}
+	for i, fr := range frames {
+		if want := i / 1100; fr.Run != want {
+			t.Fatalf("frame %d is of run %d, want %d", i, fr.Run, want)
+		}
+	}
+	if f.Tracks()[0] != frames[2199].Track && f.Tracks()[1] != frames[2199].Track && f.Tracks()[2] != frames[2199].Track {
+		t.Error("the tracks are not those of the second run")
 	}
 }
 
