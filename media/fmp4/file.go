@@ -28,6 +28,8 @@ type File struct {
 	offset time.Duration // where this pass begins
 	end    time.Duration // where it ends so far, from its own beginning
 	frames int           // of this pass
+	run    int           // of the latest frame
+	base   int           // what is added to the runs of this pass
 }
 
 // OpenFile opens a file.
@@ -86,6 +88,8 @@ func (f *File) Next() (media.Frame, error) {
 			f.tracks = f.rd.Tracks()
 		}
 		f.frames++
+		fr.Run += f.base
+		f.run = fr.Run
 		f.end = max(f.end, fr.PTSTime()+fr.Length())
 		fr.Capture = time.Time{}
 		if f.offset == 0 {
@@ -111,6 +115,7 @@ func (f *File) rewind() error {
 		return err
 	}
 	f.rd, f.in, f.offset, f.end, f.frames = rd, newInterleaver(rd), f.offset+f.end, 0, 0
+	f.base = f.run
 	return nil
 }
 
