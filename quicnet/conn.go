@@ -16,6 +16,8 @@ type base struct {
 	qc    *quic.Conn
 	under context.Context // of the QUIC connection or WebTransport session
 
+	resetAt bool // the peer knows RESET_STREAM_AT
+
 	ctx context.Context // ends with a *moqt.ConnError as its cause
 	end context.CancelCauseFunc
 
@@ -26,6 +28,7 @@ type base struct {
 func newBase(qc *quic.Conn, under context.Context, info moqt.ConnInfo, release func()) *base {
 	info.RemoteAddr = qc.RemoteAddr()
 	b := &base{info: info, qc: qc, under: under, release: release, released: make(chan struct{})}
+	b.resetAt = qc.ConnectionState().SupportsStreamResetPartialDelivery.Remote
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	return b
 }

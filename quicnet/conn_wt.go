@@ -2,10 +2,14 @@ package quicnet
 
 import (
 	"context"
+	"encoding/binary"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"github.com/quic-go/quic-go/quicvarint"
 	"github.com/quic-go/webtransport-go"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -27,27 +31,31 @@ const (
 // wtConn is a WebTransport session, alone on its QUIC connection.
 type wtConn struct {
 	*base
-	sess  *webtransport.Session
-	reach *reach
+	sess    *webtransport.Session
+	reach   *reach
+	connect *http3.Stream // of the CONNECT request; nil at the client
+	closing sync.Once
 }
 
 var _ moqt.Conn = (*wtConn)(nil)
 
 // newWTConn takes the session over. info tells what was asked for.
-func newWTConn(sess *webtransport.Session, qc *quic.Conn, r *reach, info moqt.ConnInfo, release func()) *wtConn {
+func newWTConn(sess *webtransport.Session, connect *http3.Stream, qc *quic.Conn, r *reach, info moqt.ConnInfo, release func()) *wtConn {
 	info.Transport = moqt.TransportWebTransport
 	info.Protocol = sess.SessionState().ApplicationProtocol
-	c := &wtConn{base: newBase(qc, sess.Context(), info, release), sess: sess, reach: r}
+	c := &wtConn{base: newBase(qc, sess.Context(), info, release), sess: sess, connect: connect, reach: r}
 	context.AfterFunc(sess.Context(), c.ended)
 	return c
 }
 
 // ended runs once, after the session's end.
 func (c *wtConn) ended() {
-	ce := c.whyEnded()
-	c.end(ce)
-	if ce.App && !ce.Remote {
-		waitDone(c.qc.Context(), linger(c.qc, wtCloseLinger))
+	if c.ctx.Err() == nil { // else the goodbye was said
+		ce := c.whyEnded()
+		c.end(ce)
+		if ce.App && !ce.Remote {
+			waitDone(c.qc.Context(), linger(c.qc, wtCloseLinger))
+		}
 	}
 	c.qc.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
 	c.free()
@@ -85,6 +93,9 @@ func waitDone(ctx context.Context, d time.Duration) bool {
 }
 
 func (c *wtConn) OpenStream(ctx context.Context) (moqt.Stream, error) {
+	if c.ctx.Err() != nil {
+		return nil, context.Cause(c.ctx)
+	}
 	s, err := c.sess.OpenStreamSync(ctx)
 	if err != nil {
 		return nil, c.callError(ctx, err)
@@ -93,6 +104,9 @@ func (c *wtConn) OpenStream(ctx context.Context) (moqt.Stream, error) {
 }
 
 func (c *wtConn) OpenUniStream(ctx context.Context) (moqt.SendStream, error) {
+	if c.ctx.Err() != nil {
+		return nil, context.Cause(c.ctx)
+	}
 	s, err := c.sess.OpenUniStreamSync(ctx)
 	if err != nil {
 		return nil, c.callError(ctx, err)
@@ -117,6 +131,9 @@ func (c *wtConn) AcceptUniStream(ctx context.Context) (moqt.ReceiveStream, error
 }
 
 func (c *wtConn) SendDatagram(b []byte) error {
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
 	if err := c.sess.SendDatagram(b); err != nil {
 		return c.sendError(err, wtDatagramOverhead)
 	}
@@ -130,7 +147,62 @@ func (c *wtConn) ReceiveDatagram(ctx context.Context) ([]byte, error) {
 
 // Close returns after the peer has closed the connection in answer, or a few round trips later.
 func (c *wtConn) Close(code uint64, reason string) error {
-	err := c.sess.CloseWithError(webtransport.SessionErrorCode(wtCode(code)), truncate(reason, maxReason))
+	reason = truncate(reason, maxReason)
+	c.closing.Do(func() {
+		if c.connect != nil && c.sess.Context().Err() == nil {
+			c.sayGoodbye(code, reason)
+		}
+		c.sess.CloseWithError(webtransport.SessionErrorCode(wtCode(code)), reason)
+	})
 	<-c.released
-	return err
+	return nil
 }
+
+// sayGoodbye sends WT_CLOSE_SESSION and FIN and waits for the peer to end the session. webtransport-go sends STOP_SENDING
+// along with them, and quic-go puts that in front: Chromium then reports a lost connection and never sees the code.
+func (c *wtConn) sayGoodbye(code uint64, reason string) {
+	c.end(&moqt.ConnError{App: true, Code: uint64(wtCode(code)), Reason: reason})
+	c.connect.SetPriority(requestUrgency, false)
+	if c.connect.TryWriteAll(appendCloseSession(nil, wtCode(code), reason)) != nil {
+		return // no room to say it
+	}
+	c.connect.Close()
+	waitDone(c.sess.Context(), linger(c.qc, wtCloseLinger))
+}
+
+// appendCloseSession appends a WT_CLOSE_SESSION capsule.
+// [WT] Section 6, Session Termination
+func appendCloseSession(b []byte, code uint32, reason string) []byte {
+	const typ = 0x2843
+	b = quicvarint.Append(b, typ)
+	b = quicvarint.Append(b, uint64(4+len(reason)))
+	b = binary.BigEndian.AppendUint32(b, code)
+	return append(b, reason...)
+}
+
+// streamCatcher is a response writer that keeps the stream which webtransport-go takes over.
+type streamCatcher struct {
+	http.ResponseWriter
+	str *http3.Stream
+}
+
+var (
+	_ http3.HTTPStreamer = (*streamCatcher)(nil)
+	_ http3.Settingser   = (*streamCatcher)(nil)
+	_ http.Flusher       = (*streamCatcher)(nil)
+)
+
+func (w *streamCatcher) HTTPStream() *http3.Stream {
+	w.str = w.ResponseWriter.(http3.HTTPStreamer).HTTPStream()
+	return w.str
+}
+
+func (w *streamCatcher) ReceivedSettings() <-chan struct{} {
+	return w.ResponseWriter.(http3.Settingser).ReceivedSettings()
+}
+
+func (w *streamCatcher) Settings() *http3.Settings {
+	return w.ResponseWriter.(http3.Settingser).Settings()
+}
+
+func (w *streamCatcher) Flush() { w.ResponseWriter.(http.Flusher).Flush() }

@@ -65,7 +65,7 @@ func dialWebTransport(ctx context.Context, t target, qc *quic.Conn, cfg *DialCon
 		}
 		return nil, err
 	}
-	c := newWTConn(sess, qc, cfg.reach, moqt.ConnInfo{Authority: t.url.Host, Path: t.url.RequestURI()}, release)
+	c := newWTConn(sess, nil, qc, cfg.reach, moqt.ConnInfo{Authority: t.url.Host, Path: t.url.RequestURI()}, release)
 	if c.info.Protocol == "" {
 		err := noProtocolError(c)
 		c.Close(codeVersionNegotiationFailed, "no common MOQT version, this client speaks "+strings.Join(cfg.Protocols, ", "))

@@ -16,6 +16,8 @@
 // fields that webtransport-go does not export (reach.go). Should their layout change, WebTransport
 // streams work without priorities, one warning is logged and [Stats] counts the streams.
 //
+// Peers that do not know RESET_STREAM_AT, browsers among them, get a plain reset a moment after the last bytes instead.
+//
 // Limits: no 0-RTT; one reading goroutine per socket; WebTransport datagrams beyond 32 unread ones are
 // dropped by http3 (raw QUIC: 128).
 //

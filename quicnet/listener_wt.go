@@ -62,13 +62,14 @@ func (l *Listener) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer l.settingUp.Done()
 	preferProtocol(r.Header, l.cfg.Protocols)
-	sess, err := l.wt.Upgrade(w, r)
+	catcher := &streamCatcher{ResponseWriter: w}
+	sess, err := l.wt.Upgrade(catcher, r)
 	if err != nil {
 		l.log.Debug("no webtransport session", "remote", r.RemoteAddr, "error", err)
 		w.WriteHeader(http.StatusBadRequest) // no effect if a response is on its way
 		return
 	}
-	c := newWTConn(sess, qc, l.cfg.reach, moqt.ConnInfo{
+	c := newWTConn(sess, catcher.str, qc, l.cfg.reach, moqt.ConnInfo{
 		Server:    true,
 		Authority: r.Host,
 		Path:      r.RequestURI,

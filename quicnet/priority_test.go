@@ -238,3 +238,68 @@ func TestReliableBoundary(t *testing.T) {
 		}
 	})
 }
+
+// For a peer without RESET_STREAM_AT the reset follows after the header.
+func TestReliableBoundaryWithoutResetAt(t *testing.T) {
+	bubble(t, slowRate, func(t *testing.T, tr moqt.Transport, n *simNet) {
+		client, server := simPair(t, tr, n, nil)
+		switch c := server.(type) {
+		case *quicConn:
+			c.resetAt = false
+		case *wtConn:
+			c.resetAt = false
+		}
+		flood(t, server, client, 2)
+		time.Sleep(500 * time.Millisecond)
+
+		out, err := server.OpenUniStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.SetPriority(7) // below the flood
+		out.Write([]byte("header"))
+		out.SetReliableBoundary()
+		blocked := make(chan error, 1)
+		go func() {
+			_, err := out.Write(make([]byte, 100_000))
+			blocked <- err
+		}()
+		time.Sleep(100 * time.Millisecond)
+		start := time.Now()
+		out.Reset(0x21)
+		out.Reset(0x22)
+		want := moqt.StreamError{Code: 0x21}
+		wantStreamError(t, "blocked Write", <-blocked, want)
+		_, err = out.Write([]byte("more"))
+		wantStreamError(t, "Write", err, want)
+		wantStreamError(t, "Close", out.Close(), want)
+		if d := time.Since(start); d > 0 {
+			t.Errorf("writing ended after %v, want at once", d)
+		}
+		in, err := client.AcceptUniStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(in)
+		wantStreamError(t, "reading", err, moqt.StreamError{Remote: true, Code: 0x21})
+		if len(got) < 6 || string(got[:6]) != "header" || len(got) > 3000 {
+			t.Errorf("got %d bytes %.6q", len(got), got)
+		}
+		if d := time.Since(start); d > 300*time.Millisecond {
+			t.Errorf("the reset arrived after %v", d)
+		}
+		if out.Context().Err() == nil {
+			t.Error("the stream's context did not end")
+		}
+
+		// Nothing to protect: at once, and nothing arrives.
+		out, err = server.OpenUniStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Reset(1)
+		if out.Context().Err() == nil && tr == moqt.TransportQUIC {
+			t.Error("not reset at once")
+		}
+	})
+}

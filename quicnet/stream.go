@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -27,6 +28,9 @@ const (
 	defaultUrgency = 3
 )
 
+// minResetDelay is the least time by which a reset follows the header, where the transport cannot reset reliably.
+const minResetDelay = 50 * time.Millisecond
+
 // sendHalf is what the sending streams of both libraries have in common.
 type sendHalf interface {
 	io.WriteCloser
@@ -44,6 +48,10 @@ type sendStream struct {
 	b *base
 	w sendHalf
 	q scheduled // nil if out of reach
+
+	// For peers without RESET_STREAM_AT, see resetLater.
+	boundary atomic.Bool
+	resetted atomic.Pointer[moqt.StreamError]
 }
 
 func (b *base) newSendStream(w sendHalf, q scheduled, urgency uint8) *sendStream {
@@ -61,6 +69,9 @@ func (s *sendStream) Write(p []byte) (int, error) {
 }
 
 func (s *sendStream) Close() error {
+	if se := s.resetted.Load(); se != nil {
+		return se
+	}
 	if err := s.w.Close(); err != nil {
 		return s.error(err)
 	}
@@ -69,6 +80,9 @@ func (s *sendStream) Close() error {
 
 // error prefers the stream's own story: some errors of the libraries do not carry the code.
 func (s *sendStream) error(err error) error {
+	if se := s.resetted.Load(); se != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+		return se
+	}
 	translated := s.b.streamError(err)
 	if translated == err {
 		if se, ok := errors.AsType[*quic.StreamError](context.Cause(s.w.Context())); ok {
@@ -79,6 +93,14 @@ func (s *sendStream) error(err error) error {
 }
 
 func (s *sendStream) Reset(code uint64) {
+	if s.boundary.Load() {
+		s.resetLater(code)
+		return
+	}
+	s.cancel(code)
+}
+
+func (s *sendStream) cancel(code uint64) {
 	switch w := s.w.(type) {
 	case *quic.SendStream:
 		w.CancelWrite(quic.StreamErrorCode(code))
@@ -91,8 +113,24 @@ func (s *sendStream) Reset(code uint64) {
 	}
 }
 
+// resetLater is for peers that do not know RESET_STREAM_AT (Chromium is one): a plain reset discards what was
+// not sent yet, often the whole header, and the peer would not even know that there was a stream. So
+// writing ends at once, what is left in the stream's buffer, at most a packet, is sent
+// before everything else, and the reset follows when that should have arrived.
+func (s *sendStream) resetLater(code uint64) {
+	if !s.resetted.CompareAndSwap(nil, &moqt.StreamError{Code: code}) {
+		return
+	}
+	s.SetPriority(requestUrgency)
+	s.w.SetWriteDeadline(time.Now()) // wakes a blocked Write
+	time.AfterFunc(linger(s.b.qc, minResetDelay), func() { s.cancel(code) })
+}
+
 func (s *sendStream) SetReliableBoundary() {
-	if s.q != nil {
+	switch {
+	case !s.b.resetAt:
+		s.boundary.Store(true)
+	case s.q != nil:
 		s.q.SetReliableBoundary()
 	}
 }
