@@ -205,8 +205,7 @@ func (w *FetchWriter) Close() error {
 		return fmt.Errorf("moqt: %d bytes of the last object are missing", w.left)
 	}
 	if !w.begun {
-		var space [wire.MaxStreamHeaderLen]byte
-		if err := w.write(w.appendHeader(space[:0])); err != nil {
+		if err := w.write(w.appendHeader(nil)); err != nil {
 			return err
 		}
 	}

@@ -35,6 +35,30 @@ type Stats struct {
 	KVPParams        bool   // the peer writes Message Parameters the way draft-16 does
 }
 
+// Add adds the counts of another session. KVPParams is then whether either has it.
+func (s *Stats) Add(o Stats) {
+	s.DatagramsSent += o.DatagramsSent
+	s.DatagramsReceived += o.DatagramsReceived
+	s.DatagramsExpired += o.DatagramsExpired
+	s.DatagramsOverflow += o.DatagramsOverflow
+	s.DatagramsTooLarge += o.DatagramsTooLarge
+	s.DatagramsCancelled += o.DatagramsCancelled
+	s.DatagramsUnknownAlias += o.DatagramsUnknownAlias
+	s.DatagramsUnread += o.DatagramsUnread
+	s.DatagramsLate += o.DatagramsLate
+	s.SubgroupsSent += o.SubgroupsSent
+	s.SubgroupsReceived += o.SubgroupsReceived
+	s.StreamsUnknownAlias += o.StreamsUnknownAlias
+	s.StreamsPendingFull += o.StreamsPendingFull
+	s.StreamsUnread += o.StreamsUnread
+	s.StreamsLate += o.StreamsLate
+	s.StreamsStalled += o.StreamsStalled
+	s.StreamsResetEarly += o.StreamsResetEarly
+	s.RequestsReceived += o.RequestsReceived
+	s.RequestsRefused += o.RequestsRefused
+	s.KVPParams = s.KVPParams || o.KVPParams
+}
+
 // counters are Stats while they are counted.
 type counters struct {
 	datagramsSent, datagramsReceived                                           atomic.Uint64

@@ -113,8 +113,9 @@ func (w *SubgroupWriter) takeHeader(b []byte) ([]byte, int) {
 // Write sends bytes of objects that are encoded already, headers included. b need not hold whole objects.
 // The errors are those of [SendStream].
 func (w *SubgroupWriter) Write(b []byte) (int, error) {
-	var space [joinLimit]byte
-	head, n := w.takeHeader(space[:0])
+	scratch := getBuffer()
+	defer putBuffer(scratch)
+	head, n := w.takeHeader((*scratch)[:0])
 	if n == 0 {
 		return w.stream.Write(b)
 	}
@@ -159,9 +160,11 @@ func (w *SubgroupWriter) WriteObject(h ObjectHeader, payload []byte) error {
 
 // Close ends the stream: it holds all objects of the subgroup that the subscriber wants.
 func (w *SubgroupWriter) Close() error {
-	var space [wire.MaxStreamHeaderLen]byte
-	if head, n := w.takeHeader(space[:0]); n > 0 {
-		if _, err := w.stream.Write(head); err != nil {
+	w.mu.Lock()
+	empty := w.held > 0 && !w.ended
+	w.mu.Unlock()
+	if empty {
+		if _, err := w.Write(nil); err != nil { // the header
 			w.stream.Reset(uint64(wire.StreamInternalError))
 			return err
 		}

@@ -1,0 +1,5 @@
+//go:build race
+
+package moqt
+
+const raceEnabled = true
