@@ -176,7 +176,6 @@ func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 
 // OnPacketSent implements [cc.Controller]. [BBR] Per-Transmit Steps
 func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) {
-	c.random.mix(now)
 	prior := p.InFlight
 	if p.AckEliciting {
 		prior -= p.Bytes
@@ -206,6 +205,7 @@ func (c *Controller) OnECN(_ time.Duration, e cc.ECN) { c.ecn.now = e }
 // OnRTT implements [cc.Controller].
 func (c *Controller) OnRTT(now time.Duration, r cc.RTT) {
 	c.rtt = r
+	c.random.mix(now - r.Latest) // when the first packet was sent
 	c.trySeed(now)
 	c.checkLongPath(now)
 	if r.Handshake {

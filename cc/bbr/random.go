@@ -16,8 +16,8 @@ type random struct {
 // randomContext is the reference's seed.
 const randomContext = 0xfedcba9876543210
 
-// mix starts the sequence at the time of the first packet, so that flows
-// with equal seeds but different starts still differ.
+// mix lets the sequence depend on the time of the first packet, so that flows with
+// equal seeds but different starts still differ.
 func (r *random) mix(now time.Duration) {
 	if r.mixed {
 		return
