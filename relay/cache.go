@@ -17,7 +17,8 @@ type cache struct {
 }
 
 // trim evicts the oldest groups over all tracks until the total is a twentieth below the bound, so
-// that it does not run again at once. The newest group of a track is never evicted here.
+// that it does not run again at once. When only the newest groups are left, the tracks that take
+// most lose theirs too.
 func (c *cache) trim() {
 	if c.total.Load() <= c.max || !c.trimming.CompareAndSwap(false, true) {
 		return
@@ -33,8 +34,21 @@ func (c *cache) trim() {
 			}
 		}
 		if victim == nil {
-			return
+			if victim = largest(tracks); victim == nil {
+				return
+			}
 		}
 		victim.evict()
 	}
+}
+
+// largest returns the track that takes most, if any has a group.
+func largest(tracks []*track) (victim *track) {
+	most := 0
+	for _, t := range tracks {
+		if n := t.groupBytes(); n > most {
+			victim, most = t, n
+		}
+	}
+	return victim
 }

@@ -41,6 +41,9 @@ type Config struct {
 	// RendezvousMax caps how long a SUBSCRIBE may wait for its publisher. Default 60 s; negative means not at all.
 	RendezvousMax time.Duration
 
+	// MaxSessions bounds the sessions at once; more are closed. Default 16384.
+	MaxSessions int
+
 	// MaxTracks bounds the tracks carried at once. Default 16384.
 	MaxTracks int
 
@@ -68,6 +71,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Linger, 5*time.Second)
 	setDefault(&c.PublisherGrace, 3*time.Second)
 	setDefault(&c.RendezvousMax, time.Minute)
+	setDefault(&c.MaxSessions, 16384)
 	setDefault(&c.MaxTracks, 16384)
 	setDefault(&c.MaxNamespaces, 16384)
 	if c.Now == nil {

@@ -39,6 +39,7 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 	if err != nil {
 		return nil
 	}
+	s.accepted(RequestFetch)
 	descending := req.Params.GroupOrder.Or(wire.GroupOrderAscending) == wire.GroupOrderDescending
 	if err := writeRange(w, t, req.Start, last, descending); err != nil {
 		w.Reset(wire.StreamInternalError)

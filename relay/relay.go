@@ -33,6 +33,7 @@ type Relay struct {
 	restarts      map[wire.Namespace]uint64 // how often the tracks below began anew; see route.restart
 	changed       chan struct{}             // closed when routes or announcements change; nil while nobody waits
 	draining      bool
+	past          moqt.Stats // sums of the sessions that have ended
 }
 
 // announcement is one publisher's word that it serves a namespace.
@@ -56,6 +57,17 @@ func New(cfg Config) *Relay {
 
 // Stats returns the live counters.
 func (r *Relay) Stats() *Stats { return &r.stats }
+
+// SessionStats returns the counters of all sessions so far, added up.
+func (r *Relay) SessionStats() moqt.Stats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sum := r.past
+	for s := range r.sessions {
+		sum.Add(s.moqt.Stats())
+	}
+	return sum
+}
 
 // CacheBytes returns how many bytes the cache holds now.
 func (r *Relay) CacheBytes() int64 { return r.cache.total.Load() }
@@ -181,6 +193,7 @@ func (r *Relay) wait() <-chan struct{} {
 // Why something ended early.
 var (
 	errDraining = errors.New("the relay is shutting down")
+	errFull     = errors.New("the relay has too many sessions")
 	errEvicted  = errors.New("the object has left the cache")
 )
 

@@ -287,12 +287,19 @@ func (rt *route) settle(refused *moqt.RequestError) {
 	}
 }
 
+// unlink takes a link off, unless another of the same session has its place by now. relay.mu is held.
+func (rt *route) unlink(l *link) {
+	if rt.links[l.session] == l {
+		delete(rt.links, l.session)
+	}
+}
+
 // drop takes a link off after its session was lost or its publisher refused.
 func (rt *route) drop(l *link, refused *moqt.RequestError) {
 	r := rt.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(rt.links, l.session)
+	rt.unlink(l)
 	if !rt.established {
 		if refused == nil {
 			refused = refuse(wire.RequestDoesNotExist, "the publisher was lost")
@@ -309,7 +316,7 @@ func (rt *route) drop(l *link, refused *moqt.RequestError) {
 func (rt *route) finished(l *link, done *moqt.DoneError) {
 	r := rt.relay
 	r.mu.Lock()
-	delete(rt.links, l.session)
+	rt.unlink(l)
 	last := len(rt.links) == 0
 	if last {
 		r.remove(rt)
@@ -326,7 +333,7 @@ func (rt *route) finished(l *link, done *moqt.DoneError) {
 func (rt *route) restart(l *link) *route {
 	r := rt.relay
 	r.mu.Lock()
-	delete(rt.links, l.session)
+	rt.unlink(l)
 	r.remove(rt)
 	next := r.newRoute(rt.track.name, false)
 	next.links[l.session] = l

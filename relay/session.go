@@ -66,10 +66,18 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 	}
 	defer close(s.done)
 	r.mu.Lock()
-	if r.draining {
+	var full error
+	code := wire.SessionNoError
+	switch {
+	case r.draining:
+		full = errDraining
+	case len(r.sessions) >= r.cfg.MaxSessions:
+		full, code = errFull, wire.SessionInternalError
+	}
+	if full != nil {
 		r.mu.Unlock()
-		ms.Conn().Close(uint64(wire.SessionNoError), errDraining.Error())
-		return errDraining
+		ms.Conn().Close(uint64(code), full.Error())
+		return full
 	}
 	r.sessions[s] = struct{}{}
 	r.stats.Sessions.Store(int64(len(r.sessions)))
@@ -92,6 +100,7 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 	s.tasks.Wait()
 	r.mu.Lock()
 	delete(r.sessions, s)
+	r.past.Add(ms.Stats())
 	r.stats.Sessions.Store(int64(len(r.sessions)))
 	r.mu.Unlock()
 
@@ -149,10 +158,12 @@ func (s *session) handle(req moqt.Request) {
 	}
 }
 
-// answer counts a request that was dealt with, and refuses it if the handler says so.
+// accepted counts a request that was accepted.
+func (s *session) accepted(kind RequestKind) { s.relay.stats.Requests[kind].Accepted.Add(1) }
+
+// answer refuses a request if its handler, which has returned, says so.
 func (s *session) answer(kind RequestKind, req moqt.Request, refused *moqt.RequestError) {
 	if refused == nil {
-		s.relay.stats.Requests[kind].Accepted.Add(1)
 		return
 	}
 	s.relay.stats.Requests[kind].Refused.Add(1)
@@ -189,6 +200,7 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 		}
 		return nil
 	}
+	s.accepted(RequestSubscribe)
 	s.mu.Lock()
 	s.tracks[pub] = rt.track
 	s.mu.Unlock()
@@ -233,6 +245,7 @@ func (s *session) publish(req *moqt.IncomingPublish) *moqt.RequestError {
 		rt.drop(l, refuse(wire.RequestDoesNotExist, "the publisher was lost"))
 		return nil
 	}
+	s.accepted(RequestPublish)
 	rt.feed(s.ctx, l, sub)
 	return nil
 }
@@ -250,6 +263,7 @@ func (s *session) publishNamespace(req *moqt.IncomingPublishNamespace) *moqt.Req
 		req.Revoke(wire.StreamExcessiveLoad)
 		return nil
 	}
+	s.accepted(RequestPublishNamespace)
 	s.log.Info("namespace announced", "namespace", req.Namespace.String())
 	<-req.Context().Done()
 	// A publisher that withdraws or ends its session properly has left, one that is cut off may come back.
@@ -268,6 +282,7 @@ func (s *session) subscribeNamespace(req *moqt.IncomingSubscribeNamespace) *moqt
 	if err := req.Accept(); err != nil {
 		return nil
 	}
+	s.accepted(RequestSubscribeNamespace)
 	told := make(map[wire.Namespace]uint64)
 	for {
 		now, changed := s.relay.namespaces(req.Prefix)
@@ -313,6 +328,7 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 			largest = wire.Some(at)
 		}
 		req.Accept(moqt.TrackStatus{Largest: largest, Properties: rt.track.properties()})
+		s.accepted(RequestTrackStatus)
 		return nil
 	case len(ss) == 0:
 		return refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
@@ -326,5 +342,6 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 		return refuse(wire.RequestInternalError, "the publisher did not answer")
 	}
 	req.Accept(status)
+	s.accepted(RequestTrackStatus)
 	return nil
 }

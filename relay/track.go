@@ -274,11 +274,21 @@ func (t *track) oldest() (superseded time.Time, ok bool) {
 	return t.groups[0].superseded, true
 }
 
-// evict drops the oldest group if a newer one is there.
+// groupBytes returns what the track costs, 0 if it has no group to evict.
+func (t *track) groupBytes() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.groups) == 0 {
+		return 0
+	}
+	return t.cost
+}
+
+// evict drops the oldest group.
 func (t *track) evict() {
 	t.mu.Lock()
 	var old []*cursor
-	if len(t.groups) > 1 {
+	if len(t.groups) > 0 {
 		old = t.evictOldest()
 		t.stats.CacheEvictions[EvictBytes].Add(1)
 	}

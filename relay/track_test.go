@@ -313,6 +313,21 @@ func TestCacheBoundOverAllTracks(t *testing.T) {
 	}
 }
 
+// Many tracks with one large group each must not get past the bound either.
+func TestCacheBoundWithNewestGroupsOnly(t *testing.T) {
+	var tracks []*track
+	c := &cache{max: 200_000, maxTrack: 1 << 30, tracks: func() []*track { return tracks }}
+	for i := range 50 {
+		tr := newTrack(wire.FullTrackName{Name: string(rune('a' + i))}, c, &Stats{})
+		tracks = append(tracks, tr)
+		lt := &logTest{T: t, track: tr, cache: c, now: start}
+		lt.object(lt.open(nil, 1, 0), 0, make([]byte, 30_000))
+		if got := c.total.Load(); got > 200_000 {
+			t.Fatalf("cache holds %d bytes with %d tracks", got, i+1)
+		}
+	}
+}
+
 func TestManySmallSubgroupsAreBounded(t *testing.T) {
 	lt := newLogTest(t, 1<<40, 1<<40)
 	for g := range uint64(3 * maxSubgroups) {

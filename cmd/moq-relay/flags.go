@@ -51,6 +51,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.DurationVar(&f.relay.Linger, "linger", 5*time.Second, "how long a track is fetched after its last subscriber left; negative: not at all")
 	fs.DurationVar(&f.relay.PublisherGrace, "publisher-grace", 3*time.Second, "how long subscribers are kept when their publisher was lost; negative: not at all")
 	fs.DurationVar(&f.relay.RendezvousMax, "rendezvous-max", time.Minute, "how long a SUBSCRIBE may wait for its publisher; negative: not at all")
+	fs.IntVar(&f.relay.MaxSessions, "max-sessions", 16384, "sessions at once")
 	fs.IntVar(&f.relay.MaxTracks, "max-tracks", 16384, "tracks carried at once")
 	fs.IntVar(&f.relay.MaxNamespaces, "max-namespaces", 16384, "namespaces announced at once")
 	fs.BoolVar(&f.relay.JoinAtObject, "join-at-object", false, "begin a LargestObject subscription with the next object, as the draft has it, not with the current group")
@@ -70,8 +71,8 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--cache-bytes and --cache-track-bytes must be positive")
 	case f.relay.CacheAge <= 0 || f.relay.MaxLag <= 0 || f.drain < 0:
 		return nil, cli.Usage("--cache-age and --max-lag must be positive, --drain not negative")
-	case f.relay.MaxTracks <= 0 || f.relay.MaxNamespaces <= 0:
-		return nil, cli.Usage("--max-tracks and --max-namespaces must be positive")
+	case f.relay.MaxSessions <= 0 || f.relay.MaxTracks <= 0 || f.relay.MaxNamespaces <= 0:
+		return nil, cli.Usage("--max-sessions, --max-tracks and --max-namespaces must be positive")
 	}
 	return f, nil
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/moq-c4/moq-c4/internal/ops"
+	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/quicnet"
 	"github.com/moq-c4/moq-c4/relay"
 )
@@ -33,7 +36,43 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		byReason("moq_relay_refused_total", "Incoming subgroups and datagrams not taken, by reason.", labels[relay.Refusal](), func(s stats, i int) uint64 { return s.Refusals[i].Load() }),
 		byRequest(),
 	)
+	exportSessions(reg, r)
 	exportTransport(reg, l)
+}
+
+// exportSessions shows what the sessions have counted themselves, added up.
+func exportSessions(reg *ops.Registry, r *relay.Relay) {
+	type stats = moqt.Stats
+	by := func(of func(stats) map[string]uint64) ([]string, func(stats, []string) float64) {
+		var names []string
+		for name := range of(stats{}) {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		return names, func(s stats, l []string) float64 { return float64(of(s)[l[0]]) }
+	}
+	out, outOf := by(func(s stats) map[string]uint64 {
+		return map[string]uint64{
+			"expired": s.DatagramsExpired, "overflow": s.DatagramsOverflow, "too_large": s.DatagramsTooLarge, "cancelled": s.DatagramsCancelled,
+		}
+	})
+	in, inOf := by(func(s stats) map[string]uint64 {
+		return map[string]uint64{"unknown_alias": s.DatagramsUnknownAlias, "unread": s.DatagramsUnread, "late": s.DatagramsLate}
+	})
+	streams, streamsOf := by(func(s stats) map[string]uint64 {
+		return map[string]uint64{
+			"unknown_alias": s.StreamsUnknownAlias, "pending_full": s.StreamsPendingFull, "unread": s.StreamsUnread,
+			"late": s.StreamsLate, "stalled": s.StreamsStalled, "reset_early": s.StreamsResetEarly,
+		}
+	})
+	reason := func(values []string) []ops.Label { return []ops.Label{{Name: "reason", Values: values}} }
+	ops.Export(reg, r.SessionStats,
+		ops.CounterBy("moq_relay_datagrams_dropped_total", "Datagrams dropped on their way out of a session's queue, by reason.", reason(out), outOf),
+		ops.CounterBy("moq_relay_datagrams_unclaimed_total", "Incoming datagrams dropped, by reason.", reason(in), inOf),
+		ops.CounterBy("moq_relay_streams_unclaimed_total", "Incoming data streams stopped before they were read, by reason.", reason(streams), streamsOf),
+		ops.CounterOf("moq_relay_requests_received_total", "Requests received.", func(s stats) float64 { return float64(s.RequestsReceived) }),
+		ops.CounterOf("moq_relay_requests_refused_by_session_total", "Requests refused before the relay saw them.", func(s stats) float64 { return float64(s.RequestsRefused) }),
+	)
 }
 
 // enum is a counted reason whose values run from 0 to below some number.
