@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -204,6 +206,69 @@ func TestPlainHTTP3(t *testing.T) {
 		time.Sleep(time.Second)
 		if st := s.Stats(); st.NotMOQT != 1 || st.Pending != 0 {
 			t.Errorf("got %+v", st)
+		}
+	})
+}
+
+// Close sends its code before STOP_SENDING: browsers stop looking at that.
+func TestCloseCodeComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newSimNet(0, time.Millisecond)
+		s := startServer(t, ListenConfig{TransportConfig: TransportConfig{socket: n.socket}})
+		synctest.Wait()
+		pc, _ := n.socket("udp4", ":0")
+		qt := &quic.Transport{Conn: pc}
+		defer qt.Close()
+		qc, err := qt.Dial(t.Context(), s.Addrs()[0], &tls.Config{InsecureSkipVerify: true, NextProtos: []string{alpnH3}},
+			&quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer qc.CloseWithError(0, "")
+		cc := (&http3.Transport{EnableDatagrams: true}).NewRawClientConn(qc)
+		go func() {
+			for {
+				in, err := qc.AcceptUniStream(t.Context())
+				if err != nil {
+					return
+				}
+				go cc.HandleUnidirectionalStream(in)
+			}
+		}()
+		req, err := cc.OpenRequestStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &url.URL{Scheme: "https", Host: "relay", Path: "/"}
+		h := http.Header{headerProtocols: {`"moqt-18"`}}
+		if err := req.SendRequestHeader(&http.Request{Method: http.MethodConnect, Proto: "webtransport", Host: "relay", URL: u, Header: h}); err != nil {
+			t.Fatal(err)
+		}
+		rsp, err := req.ReadResponse()
+		if err != nil || rsp.StatusCode != http.StatusOK || rsp.Header.Get("WT-Protocol") != `"moqt-18"` {
+			t.Fatalf("got %+v, %v", rsp, err)
+		}
+		c, err := s.Accept(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan time.Duration, 1)
+		start := time.Now()
+		go func() {
+			c.Close(0x1234, "bye")
+			closed <- time.Since(start)
+		}()
+		got, err := io.ReadAll(req)
+		// WT_CLOSE_SESSION is type 0x2843, length, code of 32 bits, reason.
+		if want := "\x68\x43\x07\x00\x00\x12\x34bye"; string(got) != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+		if err := req.Context().Err(); err != nil {
+			t.Error("STOP_SENDING came along with it")
+		}
+		qc.CloseWithError(quic.ApplicationErrorCode(http3.ErrCodeNoError), "")
+		if d := <-closed; d > 20*time.Millisecond {
+			t.Errorf("Close took %v although the peer had answered", d)
 		}
 	})
 }
