@@ -110,6 +110,26 @@ func TestAppendMessageLargest(t *testing.T) {
 	}
 }
 
+// What is as long as it may be is sent and received.
+func TestURIsAtTheLimit(t *testing.T) {
+	uri := strings.Repeat("x", MaxURILen)
+	for _, m := range []Message{
+		&GoAway{NewSessionURI: uri},
+		&RequestError{Code: RequestRedirect, Redirect: &Redirect{ConnectURI: uri}},
+	} {
+		wantRoundTrip(t, m, MaxMessageLen)
+	}
+}
+
+// "If the publisher is unable to set Stream Count to the exact number of streams
+// opened for the subscription, it MUST set Stream Count to 2^62 - 1."
+// [MOQT-18] Section 10.11, PUBLISH_DONE
+func TestStreamCountUnknown(t *testing.T) {
+	if StreamCountUnknown != uint64(0x3fffffffffffffff) {
+		t.Errorf("StreamCountUnknown is %#x", uint64(StreamCountUnknown))
+	}
+}
+
 // The session reads into a buffer it uses again.
 func TestParseMessageKeepsNoReference(t *testing.T) {
 	eachVector(t, "message", func(t *testing.T, v vector) {

@@ -64,6 +64,8 @@ func TestConsumeNamesAtTheLimit(t *testing.T) {
 		{[]int{4096}, 0, ""},
 		{[]int{4000, 96}, 0, ""},
 		{[]int{4000, 97}, 0, "PROTOCOL_VIOLATION"},
+		{[]int{2000, 2000, 96}, 0, ""},
+		{[]int{2000, 2000, 97}, 0, "PROTOCOL_VIOLATION"},
 		{[]int{4000}, 96, ""},
 		{[]int{4000}, 97, "PROTOCOL_VIOLATION"},
 		{nil, 4096, ""},
@@ -81,6 +83,9 @@ func TestConsumeNamesAtTheLimit(t *testing.T) {
 		if err == nil && (n != len(b) || track.Size() > MaxNameLen) {
 			t.Errorf("fields %v, name %d: consumed %d of %d, size %d", tt.fields, tt.name, n, len(b), track.Size())
 		}
+	}
+	if _, err := NewFullTrackName(MustNamespace(strings.Repeat("x", 4095)), "y"); err != nil {
+		t.Errorf("NewFullTrackName of 4096 bytes: error %v", err)
 	}
 	if _, err := NewFullTrackName(MustNamespace(strings.Repeat("x", 4096)), "y"); !errors.Is(err, ErrInvalidValue) {
 		t.Errorf("NewFullTrackName of 4097 bytes: error %v", err)
@@ -134,6 +139,9 @@ func TestNamespaceJoinLimits(t *testing.T) {
 		t.Errorf("16 and 17 fields: error %v", err)
 	}
 	long := MustNamespace(strings.Repeat("x", 4000))
+	if ns, err := long.Join(MustNamespace(strings.Repeat("x", 96))); err != nil || ns.Size() != 4096 {
+		t.Errorf("4000 and 96 bytes: %d bytes, error %v", ns.Size(), err)
+	}
 	if _, err := long.Join(MustNamespace(strings.Repeat("x", 97))); errorName(err) != "PROTOCOL_VIOLATION" {
 		t.Errorf("4000 and 97 bytes: error %v", err)
 	}
