@@ -158,6 +158,11 @@ func (p *publisher) frame(f sourced) error {
 	packets, events, err := p.broadcast.Package(f.Frame)
 	for _, e := range events {
 		p.log.Warn("input", "event", e.Kind.String(), "track", e.Track.ID, "shift", e.Shift)
+		if e.Kind == media.EventMisaligned { // the catalogs no longer offer these tracks for each other
+			if err := p.update(time.Now()); err != nil {
+				return err
+			}
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("input: %w", err)
