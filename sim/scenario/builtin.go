@@ -33,11 +33,20 @@ func Names() []string {
 
 // Builtin returns a built-in scenario.
 func Builtin(name string, controllers []string) (*Scenario, error) {
+	text, err := Text(name)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(name+".txt", name, bytes.NewReader(text), controllers)
+}
+
+// Text returns the file of a built-in scenario.
+func Text(name string) ([]byte, error) {
 	text, err := builtin.ReadFile("builtin/" + name + ".txt")
 	if err != nil {
 		return nil, fmt.Errorf("no built-in scenario %q", name)
 	}
-	return Parse(name+".txt", name, bytes.NewReader(text), controllers)
+	return text, nil
 }
 
 // All returns the built-in scenarios in the order of the drafts' tables: by
