@@ -397,8 +397,10 @@ func FuzzSession(f *testing.F) {
 			peer.Close(0, "")
 			<-done
 			time.Sleep(10 * time.Second) // what the application has begun is over by then
-			if n := p.s.open; n < 0 || p.s.openPeer < 0 {
-				t.Errorf("%d open requests, %d of the peer", n, p.s.openPeer)
+			p.s.mu.Lock()
+			defer p.s.mu.Unlock()
+			if p.s.open < 0 || p.s.openPeer < 0 {
+				t.Errorf("%d open requests, %d of the peer", p.s.open, p.s.openPeer)
 			}
 		})
 	})
