@@ -33,18 +33,13 @@ func ParseSubscribeKVP(body []byte, v Version) (*Subscribe, error) {
 		prev = typ
 		m.Params.setKVP(&r, kv)
 	}
-	if r.err == nil {
-		if err := m.Params.checkReceived(paramsSubscribe); err != nil {
-			r.fail(err)
-		}
-	}
 	if err := r.close("SUBSCRIBE with key-value parameters"); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// setKVP sets the parameter that kv is.
+// setKVP sets the parameter that kv is, if SUBSCRIBE may hold it.
 func (p *Params) setKVP(r *bodyReader, kv Property) {
 	switch ParamType(kv.Type) {
 	case ParamObjectDeliveryTimeout:
