@@ -360,8 +360,13 @@ export class Session {
 		if (!header) return;
 		const s = new IncomingSubgroup(header, reader);
 		const handler = this.#tracks.get(header.trackAlias);
-		if (handler) handler.subgroup(s);
+		if (handler) this.#hand(handler, s);
 		else if (!this.#wait(this.#waitingStreams, header.trackAlias, s, (x) => x.cancel())) s.cancel();
+	}
+
+	#hand(handler: TrackHandler, s: IncomingSubgroup): void {
+		const reading = handler.subgroup(s);
+		if (reading) this.#run(reading);
 	}
 
 	async #receiveDatagrams(): Promise<void> {
@@ -405,7 +410,7 @@ export class Session {
 			}
 			return mine.map((w) => w.item);
 		};
-		for (const s of take(this.#waitingStreams)) handler.subgroup(s);
+		for (const s of take(this.#waitingStreams)) this.#hand(handler, s);
 		for (const d of take(this.#waitingDatagrams)) handler.datagram(d);
 	}
 

@@ -48,8 +48,11 @@ export class IncomingSubgroup {
 
 /** What a subscription gives its user. The calls come in the order of arrival. */
 export interface TrackHandler {
-	/** The handler reads the subgroup or cancels it. */
-	subgroup(s: IncomingSubgroup): void;
+	/**
+	 * The handler reads the subgroup or cancels it. If what it returns rejects with a ProtocolError, the session is
+	 * closed for it.
+	 */
+	subgroup(s: IncomingSubgroup): Promise<void> | void;
 	datagram(d: Datagram): void;
 }
 

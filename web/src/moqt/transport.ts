@@ -33,7 +33,13 @@ export const PROTOCOLS = ["moqt-18"];
  */
 export function streamError(code: number, message: string): Error {
 	if (typeof WebTransportError === "undefined") return Object.assign(new Error(message), { streamErrorCode: code });
-	return new WebTransportError(message, { source: "stream", streamErrorCode: code });
+	try {
+		return new WebTransportError(message, { source: "stream", streamErrorCode: code });
+	} catch {
+		// Chromium still has the constructor of earlier drafts, which takes a dictionary alone.
+		const Early = WebTransportError as unknown as new (init: { message: string; streamErrorCode: number }) => Error;
+		return new Early({ message, streamErrorCode: code });
+	}
 }
 
 /** The code with which the peer ended a stream, if that is what the error says. */
