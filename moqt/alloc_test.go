@@ -14,8 +14,8 @@ import (
 // nullConn takes everything and says nothing, so that what a session allocates itself can be counted.
 type nullConn struct{ ctx context.Context }
 
-func (c nullConn) OpenStream(context.Context) (Stream, error)        { return nullStream{c.ctx}, nil }
-func (c nullConn) OpenUniStream(context.Context) (SendStream, error) { return nullStream{c.ctx}, nil }
+func (c nullConn) OpenStream(context.Context) (Stream, error)        { return nullStream(c), nil }
+func (c nullConn) OpenUniStream(context.Context) (SendStream, error) { return nullStream(c), nil }
 func (c nullConn) AcceptStream(ctx context.Context) (Stream, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()

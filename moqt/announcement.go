@@ -3,6 +3,7 @@ package moqt
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -98,7 +99,7 @@ type IncomingPublishNamespace struct {
 func (s *Session) beginPublishNamespace(h *handle, m *wire.PublishNamespace) {
 	r := &IncomingPublishNamespace{Namespace: m.Namespace, Tokens: m.Params.AuthTokens, h: h}
 	h.setRole(r)
-	h.stopEnds.Store(true)
+	h.setStopRule(stopAtOnce)
 	s.offer(r)
 }
 
@@ -122,5 +123,10 @@ func (r *IncomingPublishNamespace) Reject(err *RequestError) error { return r.h.
 
 // Revoke takes back an Accept.
 func (r *IncomingPublishNamespace) Revoke(code wire.StreamCode) { r.h.abort(code, ErrClosed) }
+
+// GoAway asks the peer to make the announcement anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (r *IncomingPublishNamespace) GoAway(uri string, timeout time.Duration) error {
+	return r.h.sendGoAway(uri, timeout)
+}
 
 func (r *IncomingPublishNamespace) isRequest() {}

@@ -21,7 +21,7 @@ type IncomingFetch struct {
 func (s *Session) beginFetch(h *handle, m *wire.Fetch) {
 	w := s.newFetchWriter(h, m)
 	h.setRole(w)
-	h.stopEnds.Store(true)
+	h.setStopRule(stopAtOnce)
 	r := &IncomingFetch{Track: m.Track, Start: m.Start, End: m.End, Params: m.Params, w: w}
 	if m.FetchType == wire.FetchStandalone {
 		if wire.FetchLast(m.End).Less(m.Start) {

@@ -169,6 +169,8 @@ func (r *FetchReader) answer(m wire.Message, malformed error) error {
 				return err
 			}
 		}
+		// The objects come on another stream, and this one may be closed.
+		r.h.setStopRule(stopIgnored)
 		r.ok = FetchOK{End: m.End, EndOfTrack: m.EndOfTrack, Properties: m.Properties}
 		close(r.answered)
 		return nil
@@ -364,6 +366,12 @@ func (r *FetchReader) Stop(code wire.StreamCode) {
 	r.finish(ErrClosed, code)
 	r.h.abort(code, ErrClosed)
 }
+
+// GoingAway is closed when the publisher wants the fetch to move elsewhere.
+func (r *FetchReader) GoingAway() <-chan struct{} { return r.h.goingAwayChan() }
+
+// PeerGoAway returns where the fetch should move, once GoingAway is closed.
+func (r *FetchReader) PeerGoAway() (GoAway, bool) { return r.h.peerGoAway() }
 
 // Context ends with the fetch. Its cause is io.EOF if all has come.
 func (r *FetchReader) Context() context.Context { return r.ctx }

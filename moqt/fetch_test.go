@@ -149,6 +149,8 @@ func TestFetchFails(t *testing.T) {
 			next.wantBlocked("no stream yet")
 			do(ps)
 			if name == "FIN" {
+				ps.stop(wire.StreamCancelled) // some peers do both
+				time.Sleep(time.Minute)
 				next.wantBlocked("the stream is still to come")
 				st.openUni(`05 00`).Close()
 				if _, err := next.result(name); err != io.EOF {

@@ -18,7 +18,7 @@ type GoAway struct {
 // NO_ERROR. A timeout of 0 asks the peer to hurry and closes nothing. It can be called once.
 func (s *Session) GoAway(uri string, timeout time.Duration) error {
 	if !s.server && uri != "" {
-		return errors.New("moqt: a client cannot tell the server where to go")
+		return errClientURI
 	}
 	if len(uri) > wire.MaxURILen {
 		return errors.New("moqt: URI is too long")
@@ -32,7 +32,7 @@ func (s *Session) GoAway(uri string, timeout time.Duration) error {
 	id := s.seen.smallestUnused()
 	s.mu.Unlock()
 	if again {
-		return errors.New("moqt: GoAway was called twice")
+		return errGoAwayTwice
 	}
 	b, err := wire.AppendMessage(nil, &wire.GoAway{
 		NewSessionURI: uri,
@@ -48,6 +48,11 @@ func (s *Session) GoAway(uri string, timeout time.Duration) error {
 	}
 	return nil
 }
+
+var (
+	errClientURI   = errors.New("moqt: a client cannot tell the server where to go")
+	errGoAwayTwice = errors.New("moqt: GoAway was called twice")
+)
 
 // endAfter closes the session after d.
 //

@@ -19,9 +19,10 @@ type messageReader struct {
 	taken  int    // of buf, by the message next returned last
 	big    bool   // holds a token of Session.bigMessages
 
-	mu      sync.Mutex // guards what follows
-	until   time.Time  // when reading must end; zero: never
-	partial time.Time  // when the rest of the message must be there; zero: none has begun
+	mu      sync.Mutex // guards what follows; a time of zero means never
+	until   time.Time  // when reading must end
+	first   time.Time  // when the first message must be there
+	partial time.Time  // when the rest of the message must be there
 }
 
 // messageBuffer is the room a messageReader begins with.
@@ -108,13 +109,29 @@ func (r *messageReader) close() {
 	r.buf = nil
 }
 
-// limit makes reading end at t, so that a peer that never closes its side of a
-// stream does not hold it for ever.
+// limit makes reading end at t at the latest, so that a peer that never closes its
+// side of a stream does not hold it for ever.
 func (r *messageReader) limit(t time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.until = t
+	r.until = earlier(r.until, t)
 	r.setDeadline()
+}
+
+// limitFirst is limit for the time until the first message is there, when it is called again with zero.
+func (r *messageReader) limitFirst(t time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.first = t
+	r.setDeadline()
+}
+
+// earlier returns the earlier one of two times that are not zero.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // setPartial notes whether a message has begun and is not complete.
@@ -132,11 +149,7 @@ func (r *messageReader) setPartial(begun bool) {
 }
 
 func (r *messageReader) setDeadline() {
-	t := r.partial
-	if t.IsZero() || !r.until.IsZero() && r.until.Before(t) {
-		t = r.until
-	}
-	r.stream.SetReadDeadline(t)
+	r.stream.SetReadDeadline(earlier(earlier(r.partial, r.first), r.until))
 }
 
 // overdue reports whether it was the message that took too long.

@@ -38,6 +38,7 @@ func TestPublishNamespace(t *testing.T) {
 		"reset":       func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken) },
 		"stop":        func(ps *peerStream) { ps.stop(wire.StreamExpiredAuthToken); time.Sleep(stopGrace); synctest.Wait() },
 		"FIN, stop":   func(ps *peerStream) { ps.fin(); ps.stop(wire.StreamExpiredAuthToken) },
+		"stop, FIN":   func(ps *peerStream) { ps.stop(wire.StreamExpiredAuthToken); ps.fin() },
 		"reset, stop": func(ps *peerStream) { ps.reset(wire.StreamExpiredAuthToken); ps.stop(wire.StreamExpiredAuthToken) },
 	} {
 		runSession(t, testSession{}, func(st *sessionTest) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -59,7 +60,7 @@ func (r *prefixRequest) begin(req Request) {
 		return
 	}
 	r.h.setRole(r)
-	r.h.stopEnds.Store(true)
+	r.h.setStopRule(stopAtOnce)
 	r.h.s.offer(req)
 }
 
@@ -212,6 +213,11 @@ func (r *IncomingSubscribeNamespace) Withdraw(ns wire.Namespace) error { return 
 // Cancel ends the subscription from this side.
 func (r *IncomingSubscribeNamespace) Cancel(code wire.StreamCode) { r.r.h.abort(code, ErrClosed) }
 
+// GoAway asks the peer to make the request anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (r *IncomingSubscribeNamespace) GoAway(uri string, timeout time.Duration) error {
+	return r.r.h.sendGoAway(uri, timeout)
+}
+
 func (r *IncomingSubscribeNamespace) isRequest() {}
 
 // IncomingSubscribeTracks is the peer's wish to be offered all tracks with a prefix.
@@ -258,6 +264,11 @@ func (r *IncomingSubscribeTracks) Blocked(track wire.FullTrackName) error {
 
 // Cancel ends the subscription from this side.
 func (r *IncomingSubscribeTracks) Cancel(code wire.StreamCode) { r.r.h.abort(code, ErrClosed) }
+
+// GoAway asks the peer to make the request anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (r *IncomingSubscribeTracks) GoAway(uri string, timeout time.Duration) error {
+	return r.r.h.sendGoAway(uri, timeout)
+}
 
 func (r *IncomingSubscribeTracks) isRequest() {}
 

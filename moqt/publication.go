@@ -93,6 +93,11 @@ func (p *Publication) JoiningLocation() (wire.Location, bool) {
 	return p.joining.Get()
 }
 
+// GoAway asks the peer to make the subscription anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (p *Publication) GoAway(uri string, timeout time.Duration) error {
+	return p.h.sendGoAway(uri, timeout)
+}
+
 // GoingAway is closed when the subscriber wants this subscription to move elsewhere.
 func (p *Publication) GoingAway() <-chan struct{} { return p.h.goingAwayChan() }
 

@@ -94,7 +94,7 @@ func (p *Publication) published(params *wire.Params) {
 	refused := p.settle(params, largest)
 	p.setEstablished()
 	p.mu.Unlock()
-	p.h.stopEnds.Store(true)
+	p.h.setStopRule(stopAtOnce)
 	if refused != nil {
 		p.done(wire.DoneSubscriptionEnded, refused.Reason)
 	}

@@ -33,7 +33,7 @@ func (s *Session) beginSubscribe(h *handle, m *wire.Subscribe) {
 		return
 	}
 	h.setRole(p)
-	h.stopEnds.Store(true)
+	h.setStopRule(stopAtOnce)
 	s.offer(&IncomingSubscribe{Track: m.Track, Params: m.Params, p: p})
 }
 

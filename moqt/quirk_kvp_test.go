@@ -63,7 +63,7 @@ func TestKVPParams(t *testing.T) {
 		data.wantFIN("")
 
 		// Once it is known, it is known of the session, also where both readings would do.
-		ps = st.requestBytes(unhex(`03 0026 04 02 04"live" 06"a.hang" 0c"catalog.jso2" 04 1001 10809b 010102 0102`))
+		st.requestBytes(unhex(`03 0026 04 02 04"live" 06"a.hang" 0c"catalog.jso2" 04 1001 10809b 010102 0102`))
 		accept[*IncomingSubscribe](st)
 		status := st.request(&wire.TrackStatus{RequestID: 6, Track: trackA})
 		accept[*IncomingTrackStatus](st).Accept(TrackStatus{Largest: wire.Some(loc(1, 1))})

@@ -73,7 +73,7 @@ func (s *Session) serveStream(h *handle) {
 		h.in.close()
 		return
 	}
-	h.in.limit(time.Now().Add(s.cfg.MessageTimeout)) // for the first message
+	h.in.limitFirst(time.Now().Add(s.cfg.MessageTimeout))
 	typ, body, err := h.in.next()
 	if err != nil {
 		// A request that says nothing was none.
@@ -81,7 +81,7 @@ func (s *Session) serveStream(h *handle) {
 		h.abort(wire.StreamCancelled, ErrCancelled)
 		return
 	}
-	h.in.limit(time.Time{})
+	h.in.limitFirst(time.Time{})
 	if !typ.OpensRequest() {
 		// "Bidirectional streams MUST NOT begin with any other message type unless negotiated. If they do, the peer MUST
 		// close the Session with a PROTOCOL_VIOLATION."

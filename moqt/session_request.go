@@ -24,11 +24,6 @@ type handle struct {
 	ctx    context.Context // ends with the request
 	cancel context.CancelCauseFunc
 
-	// stopEnds says that STOP_SENDING ends the request at once. Else the peer has a
-	// moment to send what it still has to say, because some peers stop one direction
-	// and finish the other at the same time.
-	stopEnds atomic.Bool
-
 	finished atomic.Bool // FIN or reset was sent
 	wmu      sync.Mutex  // held while writing
 	umu      sync.Mutex  // held while an update is written; taken before wmu
@@ -40,13 +35,29 @@ type handle struct {
 	over       bool            // role was told the end
 	answered   bool            // the first answer was sent or has arrived
 	updates    []pendingUpdate // of this side, in order
-	goAway     GoAway
+	goAway     GoAway          // of the peer
 	hasGoAway  bool
+	sentGoAway bool
 	goingAway  chan struct{} // made on demand
 	readClosed bool          // the peer sends no more
 	sent       bool          // the answer to the peer's request has gone out
 	answerOut  signal        // sent was set
+	stop       *StreamError  // STOP_SENDING of the peer
+	onStop     stopRule
 }
+
+// stopRule says what STOP_SENDING of the peer does to a request.
+type stopRule uint8
+
+const (
+	// stopLater ends the request, but the peer has a moment to send what it still has to say: some peers stop one
+	// direction and finish the other at the same time.
+	stopLater stopRule = iota
+	// stopAtOnce ends the request.
+	stopAtOnce
+	// stopIgnored does nothing: this side has nothing more to send.
+	stopIgnored
+)
 
 // role is what a handle is for. Its methods are called by the goroutine that reads
 // the request, so they may block only until ctx ends. An error that is a
@@ -115,16 +126,30 @@ func (h *handle) stopped() {
 	if !errors.As(err, &se) {
 		return // the connection has ended
 	}
-	if !h.stopEnds.Load() {
-		h.mu.Lock()
-		nothingMore := h.readClosed
-		h.mu.Unlock()
-		if !nothingMore {
-			h.in.limit(time.Now().Add(stopGrace))
-			return
-		}
+	h.mu.Lock()
+	h.stop = se
+	rule := h.onStop
+	if rule == stopLater && h.readClosed {
+		rule = stopAtOnce
 	}
-	h.abort(wire.StreamCancelled, se)
+	h.mu.Unlock()
+	switch rule {
+	case stopAtOnce:
+		h.abort(wire.StreamCancelled, se)
+	case stopLater:
+		h.in.limit(time.Now().Add(stopGrace))
+	}
+}
+
+// setStopRule says what STOP_SENDING does from now on.
+func (h *handle) setStopRule(rule stopRule) {
+	h.mu.Lock()
+	h.onStop = rule
+	stop := h.stop
+	h.mu.Unlock()
+	if stop != nil && rule == stopAtOnce {
+		h.abort(wire.StreamCancelled, stop)
+	}
 }
 
 // send writes messages in one piece.
@@ -289,6 +314,15 @@ func (h *handle) read() {
 			err = ErrCancelled
 		}
 		h.currentRole().readEnd(err)
+		h.mu.Lock()
+		stop := h.stop
+		if h.onStop == stopIgnored {
+			stop = nil
+		}
+		h.mu.Unlock()
+		if stop != nil {
+			h.abort(wire.StreamCancelled, stop)
+		}
 		return
 	}
 }
@@ -502,6 +536,39 @@ func (h *handle) updateAnswered(m wire.Message, a updateAnswer) error {
 		}
 	}
 	u.answer <- a
+	return nil
+}
+
+// sendGoAway asks the peer to make the request anew elsewhere.
+//
+// "When sent on a request stream, the sender SHOULD reset the stream with GOING_AWAY after the indicated timeout. A value of
+// 0 indicates the sender has no specific timeout."
+// [MOQT-18] Section 10.4, GOAWAY
+func (h *handle) sendGoAway(uri string, timeout time.Duration) error {
+	if !h.s.server && uri != "" {
+		return errClientURI
+	}
+	h.mu.Lock()
+	again := h.sentGoAway
+	h.sentGoAway = true
+	h.mu.Unlock()
+	if again {
+		return errGoAwayTwice
+	}
+	if err := h.send(&wire.GoAway{NewSessionURI: uri, Timeout: wire.MillisOf(timeout)}); err != nil {
+		return err
+	}
+	if timeout > 0 {
+		h.s.spawn(func() {
+			t := time.NewTimer(timeout)
+			defer t.Stop()
+			select {
+			case <-h.ctx.Done():
+			case <-t.C:
+				h.abort(wire.StreamGoingAway, ErrClosed)
+			}
+		})
+	}
 	return nil
 }
 

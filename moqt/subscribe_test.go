@@ -232,6 +232,13 @@ func TestIncomingSubscribeCancelled(t *testing.T) {
 				st.wantAlive("")
 			})
 		})
+		t.Run("before SETUP/"+name, func(t *testing.T) {
+			runSession(t, testSession{server: true, raw: true}, func(st *sessionTest) {
+				leave(st.request(&wire.Subscribe{Track: trackA}))
+				st.setup("")
+				st.wantNoRequest("it is gone")
+			})
+		})
 		t.Run("before Accept/"+name, func(t *testing.T) {
 			runSession(t, testSession{server: true}, func(st *sessionTest) {
 				leave(st.request(&wire.Subscribe{Track: trackA}))
@@ -525,8 +532,6 @@ func TestSubscribeFails(t *testing.T) {
 				re.Retry == wire.Some(20*time.Millisecond) && !re.Local
 		}},
 		{"refused and stopped", func(ps *peerStream) {
-			ps.st.peer.p.mu.Lock() // the STOP_SENDING is seen first
-			ps.st.peer.p.mu.Unlock()
 			ps.stop(wire.StreamCancelled)
 			ps.send(&wire.RequestError{Code: wire.RequestUnauthorized})
 			ps.fin()
@@ -803,6 +808,39 @@ func TestSubscriptionClose(t *testing.T) {
 		if got := st.s.Stats().StreamsLate; got != 1 {
 			st.Errorf("%d late streams", got)
 		}
+	})
+}
+
+func TestRequestGoAway(t *testing.T) {
+	runSession(t, testSession{server: true}, func(st *sessionTest) {
+		p, ps := st.subscribed(wire.Params{}, AcceptSubscribe{})
+		if err := p.GoAway("moqt://b", time.Second); err != nil {
+			st.Fatal(err)
+		}
+		ps.wantMessage("", &wire.GoAway{NewSessionURI: "moqt://b", Timeout: 1000})
+		if err := p.GoAway("", 0); err == nil {
+			st.Error("twice")
+		}
+		time.Sleep(time.Second - time.Millisecond)
+		ps.wantIdle("the peer has its time")
+		time.Sleep(time.Millisecond)
+		ps.wantReset("over", wire.StreamGoingAway)
+		if p.Context().Err() == nil {
+			st.Error("goes on")
+		}
+		st.wantAlive("it was one request")
+	})
+	runSession(t, testSession{}, func(st *sessionTest) {
+		sub, ps := st.subscribing(wire.SubscribeOK{})
+		if err := sub.GoAway("moqt://b", 0); err == nil {
+			st.Error("a client cannot tell where to")
+		}
+		if err := sub.GoAway("", 0); err != nil {
+			st.Fatal(err)
+		}
+		ps.wantMessage("", &wire.GoAway{})
+		time.Sleep(time.Hour)
+		ps.wantIdle("no timeout was given")
 	})
 }
 

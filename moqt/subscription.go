@@ -482,6 +482,11 @@ func (sub *Subscription) Close() {
 // Context ends with the subscription. Its cause is the error that Next returns.
 func (sub *Subscription) Context() context.Context { return sub.ctx }
 
+// GoAway asks the peer to make the subscription anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (sub *Subscription) GoAway(uri string, timeout time.Duration) error {
+	return sub.h.sendGoAway(uri, timeout)
+}
+
 // GoingAway is closed when the publisher wants this subscription to move elsewhere.
 func (sub *Subscription) GoingAway() <-chan struct{} { return sub.h.goingAwayChan() }
 

@@ -80,7 +80,7 @@ type IncomingTrackStatus struct {
 func (s *Session) beginTrackStatus(h *handle, m *wire.TrackStatus) {
 	r := &IncomingTrackStatus{Track: m.Track, Tokens: m.Params.AuthTokens, h: h}
 	h.setRole(r)
-	h.stopEnds.Store(true)
+	h.setStopRule(stopAtOnce)
 	s.offer(r)
 }
 
