@@ -23,6 +23,8 @@ export class Picker<P extends Picture> {
 	/** The better rendition is not shown before a group above this one. */
 	#blocked = -1;
 	#shown: Micros | undefined;
+	/** The group of the better rendition that was shown last. */
+	#betterGroup = -1;
 
 	/** Adds a picture; pictures of one rendition come in order of time. */
 	add(which: "small" | "better", p: P): void {
@@ -53,7 +55,7 @@ export class Picker<P extends Picture> {
 	clear(which?: "small" | "better"): void {
 		if (which !== "better") for (const p of this.#small.splice(0)) p.close();
 		if (which !== "small") for (const p of this.#better.splice(0)) p.close();
-		if (which !== "small") this.#blocked = -1;
+		if (which !== "small") this.#blocked = this.#betterGroup = -1;
 		if (which === undefined) this.#shown = undefined;
 		if (which !== "small" && this.#using === "better") this.#using = "small";
 	}
@@ -62,6 +64,7 @@ export class Picker<P extends Picture> {
 	restart(): void {
 		this.#shown = undefined;
 		this.#blocked = -1;
+		this.#betterGroup = -1;
 	}
 
 	/** The picture for the media time t, if it is another than the one shown; the caller closes it. */
@@ -86,17 +89,22 @@ export class Picker<P extends Picture> {
 		const shown = this.#shown ?? Number.NEGATIVE_INFINITY;
 		const usable = better && better.group > this.#blocked ? better : undefined;
 		if (this.#using === "better") {
-			if (usable && usable.pts > shown) return this.#show(usable);
+			if (usable && usable.pts > shown) return this.#showBetter(usable);
 			if (!small || small.pts < shown + MAX_STALE) return undefined;
 			this.#using = "small";
-			if (better) this.#blocked = Math.max(this.#blocked, better.group);
+			this.#blocked = Math.max(this.#blocked, this.#betterGroup);
 			return this.#show(small);
 		}
 		if (usable && usable.pts >= Math.max(small?.pts ?? shown, shown) && usable.pts > shown) {
 			this.#using = "better";
-			return this.#show(usable);
+			return this.#showBetter(usable);
 		}
 		return small && small.pts > shown ? this.#show(small) : undefined;
+	}
+
+	#showBetter(p: P): P {
+		this.#betterGroup = p.group;
+		return this.#show(p);
 	}
 
 	#show(p: P): P {
