@@ -126,6 +126,7 @@ func uniPair(t testing.TB, from, to moqt.Conn) (moqt.SendStream, moqt.ReceiveStr
 	if err != nil {
 		t.Fatal(err)
 	}
+	out.SetPriority(0) // or it would not get through a flood
 	if _, err := out.Write([]byte{'h'}); err != nil {
 		t.Fatal(err)
 	}

@@ -132,6 +132,25 @@ func TestListenerClose(t *testing.T) {
 	})
 }
 
+// So does it with one whose handshake is complete only on the client's side.
+func TestListenerCloseDuringSetup(t *testing.T) {
+	bubble(t, 0, func(t *testing.T, tr moqt.Transport, n *simNet) {
+		tc := TransportConfig{socket: n.socket}
+		s := startServer(t, ListenConfig{TransportConfig: tc})
+		synctest.Wait()
+		client, err := s.dial(tr, DialConfig{TransportConfig: tc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		s.Close()
+		wantConnError(t, "client", ended(t, client), moqt.ConnError{Remote: true, App: true, Reason: stoppingReason})
+		if d := time.Since(start); d > 200*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
 func TestStats(t *testing.T) {
 	s := startServer(t, ListenConfig{})
 	for _, tr := range transports {
