@@ -171,11 +171,13 @@ func (s *Sim) sendCross() bool {
 	for i := range s.cross {
 		for x := &s.cross[i]; x.at <= s.now; x.at += x.interval {
 			any = true
-			k := s.pool.get(nil, kindCross, int32(x.Size))
+			l := &s.down
 			if x.Up {
-				s.up.Submit(s.now, k.size, cc.NotECT, k)
-			} else {
-				s.down.Submit(s.now, k.size, cc.NotECT, k)
+				l = &s.up
+			}
+			for range max(1, x.Burst) {
+				k := s.pool.get(nil, kindCross, int32(x.Size))
+				l.Submit(s.now, k.size, cc.NotECT, k)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ type receiver struct {
 	// acknowledgement
 	ranges    []numberRange // received numbers, ascending
 	received  int           // QUIC packets of all kinds
+	wire      int64         // bytes of 1-RTT packets
 	highest   int64         // highest number, -1: none
 	highestAt time.Duration
 	ackedTo   int64 // highest number covered by the last acknowledgement
@@ -93,6 +94,7 @@ func (r *receiver) onData(now time.Duration, k *packet, ecn cc.Codepoint) {
 		r.rtt.add(r.rtt.adjust(now-r.sentAt[n%int64(len(r.sentAt))], k.ackDelay))
 	}
 	r.received++
+	r.wire += int64(k.size)
 	r.ecn.add(ecn)
 	r.note(k.number)
 	r.highestAt = now

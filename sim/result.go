@@ -42,6 +42,7 @@ type FlowResult struct {
 	Name, CC string
 
 	Sent      int64 // bytes sent by the server, repetitions included
+	Received  int64 // bytes that arrived, packet headers included
 	Delivered int64 // bytes of stream data that the client has
 	Packets   int
 	Lost      int // packets declared lost
@@ -97,7 +98,7 @@ func (c *conn) result() FlowResult {
 	st := &c.sender.stats
 	f := FlowResult{
 		Name: c.flow.Name, CC: c.ccName,
-		Sent: st.sent, Delivered: c.receiver.connGot, Packets: st.packets,
+		Sent: st.sent, Received: c.receiver.wire, Delivered: c.receiver.connGot, Packets: st.packets,
 		Lost: st.lost, LostBytes: st.lostBytes, Marked: st.marked, Cancelled: st.cancelled,
 		RTTMean: st.rtt.mean(), RTTDeviation: st.rtt.deviation(),
 		RTTMax: float64(st.rtt.max / time.Microsecond), RTTSamples: st.rtt.n,

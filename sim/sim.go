@@ -148,8 +148,7 @@ func (s *Sim) set(sc *scenario.Scenario, o Options) error {
 	s.cross = s.cross[:0]
 	for i := range sc.Cross {
 		x := &sc.Cross[i]
-		interval := time.Duration(float64(x.Size*8) / x.Rate * float64(time.Second))
-		s.cross = append(s.cross, crossSource{x, max(interval, 1), x.Start})
+		s.cross = append(s.cross, crossSource{x, x.Interval(), x.Start})
 	}
 	s.findStart()
 	return nil

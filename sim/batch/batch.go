@@ -90,10 +90,10 @@ type Result struct {
 
 // Flow is what is kept of a flow.
 type Flow struct {
-	Sent, Delivered int64
-	LostBytes       int64
-	RTTMean         float64
-	Active          time.Duration
+	Sent, Received, Delivered int64
+	LostBytes                 int64
+	RTTMean                   float64
+	Active                    time.Duration
 }
 
 // Run runs the batch. It ends early, with the context's error, when ctx is done.
@@ -178,7 +178,7 @@ func keep(r *sim.Result, seed uint64) Result {
 			end = r.Time
 		}
 		k.Flows = append(k.Flows, Flow{
-			Sent: f.Sent, Delivered: f.Delivered, LostBytes: f.LostBytes,
+			Sent: f.Sent, Received: f.Received, Delivered: f.Delivered, LostBytes: f.LostBytes,
 			RTTMean: f.RTTMean, Active: end - f.Started,
 		})
 	}

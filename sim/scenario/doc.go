@@ -38,8 +38,8 @@
 //	    cancels a group that is late by more than cancel. Lower priority
 //	    numbers are served first. The latency of unmeasured sources is not
 //	    part of the result.
-//	cross up|down rate=RATE [size=SIZE] [start=DURATION]
-//	    Traffic at a constant rate that reacts to nothing.
+//	cross up|down rate=RATE [size=SIZE] [burst=N] [start=DURATION]
+//	    Traffic at a constant rate that reacts to nothing, N packets at once.
 //	measure from=DURATION
 //	    Video frames due before this time do not count.
 //	stop at=DURATION

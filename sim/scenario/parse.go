@@ -271,12 +271,13 @@ func (p *parser) source(f *fields, datagrams bool) error {
 }
 
 func (p *parser) cross(f *fields) error {
-	c := Cross{Size: 1250, Up: f.flag("up")}
+	c := Cross{Size: 1250, Burst: 1, Up: f.flag("up")}
 	if down := f.flag("down"); down == c.Up {
 		return errors.New("cross goes either up or down")
 	}
 	f.rate("rate", &c.Rate)
 	f.size("size", &c.Size)
+	f.count("burst", &c.Burst)
 	f.duration("start", &c.Start)
 	if err := f.done(); err != nil {
 		return err
@@ -286,6 +287,8 @@ func (p *parser) cross(f *fields) error {
 		return fmt.Errorf("more than %d cross lines", maxFlows)
 	case c.Size < 50 || c.Size > 9000:
 		return errors.New("size is not between 50B and 9000B")
+	case c.Burst < 1 || c.Burst > 1000:
+		return errors.New("burst is not between 1 and 1000")
 	case c.Rate > 0:
 		p.sc.Cross = append(p.sc.Cross, c)
 	}

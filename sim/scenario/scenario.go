@@ -111,7 +111,13 @@ type Cross struct {
 	Up    bool
 	Rate  float64 // bit/s
 	Size  int64   // bytes of a packet
+	Burst int64   // packets sent at once
 	Start time.Duration
+}
+
+// Interval returns the time from one burst to the next.
+func (c *Cross) Interval() time.Duration {
+	return max(1, time.Duration(float64(c.Burst*c.Size*8)/c.Rate*float64(time.Second)))
 }
 
 // Bound is one condition of passing.
