@@ -175,6 +175,22 @@ test("cancelling a subgroup stops its sender, and the next ones come", async () 
 	expect(text((await c.subgroups[1]?.next())?.payload)).toBe("b");
 });
 
+test("cancelling in the middle of an object is no fault of the peer", async () => {
+	const c = collector();
+	session.subscribe(TRACK, {}, c.handler);
+	const r = await relay.request("SUBSCRIBE");
+	r.send({ type: "SUBSCRIBE_OK", trackAlias: 1, params: {}, properties: [] });
+	const stream = await relay.subgroup(1, 0, ["a"], "open");
+	await stream.write(Uint8Array.of(0, 100, 1, 2, 3)); // an object of 100 bytes begins
+	await settle();
+	const s = c.subgroups[0] as IncomingSubgroup;
+	await s.next();
+	const pending = s.next();
+	await settle();
+	s.cancel();
+	expect(await pending).toBeUndefined();
+});
+
 test("a reset stream throws in next only", async () => {
 	const c = collector();
 	session.subscribe(TRACK, {}, c.handler);

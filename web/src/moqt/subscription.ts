@@ -32,10 +32,16 @@ export class IncomingSubgroup {
 
 	/** Returns the next object once all of it is there, or undefined at the end. It throws if the stream was reset. */
 	async next(): Promise<MoqObject | undefined> {
-		const header = await this.#reader.parse((r) => this.#cursor.read(r));
-		if (!header || this.#cancelled) return undefined;
-		const payload = await this.#reader.bytes(header.payloadLength);
-		return this.#cancelled ? undefined : { ...header, payload };
+		try {
+			const header = await this.#reader.parse((r) => this.#cursor.read(r));
+			if (!header || this.#cancelled) return undefined;
+			const payload = await this.#reader.bytes(header.payloadLength);
+			return this.#cancelled ? undefined : { ...header, payload };
+		} catch (err) {
+			// To the reader a stream that we have cancelled ends wherever it was.
+			if (this.#cancelled) return undefined;
+			throw err;
+		}
 	}
 
 	/** Asks the sender to stop (STOP_SENDING). next returns undefined from then on. */

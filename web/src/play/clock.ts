@@ -20,7 +20,7 @@ const AUDIO_SAFETY: Millis = 15;
 const SLEW_DOWN = 15;
 const SLEW_UP = 40;
 const JUMP_UP: Millis = 40;
-const JUMP_DOWN: Millis = 400;
+const JUMP_DOWN: Millis = 250;
 
 /** If all that came for this long was late, the way has become longer. */
 const ALL_LATE: Millis = 800;

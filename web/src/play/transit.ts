@@ -7,6 +7,9 @@ const MAX_SAMPLES = 1024;
 /** A track comes in real time when over this long it has not advanced by half as much again. */
 const SETTLE: Millis = 100;
 const SETTLE_RATE = 1.5;
+/** What comes in the first moments, while decoders start, says nothing about later. */
+const WARM_UP: Millis = 1000;
+const WARM_UP_FRAMES = 10;
 
 /**
  * How long the frames of one track take to get here, up to an unknown constant: arrival minus media time. Whoever joins
@@ -16,6 +19,7 @@ export class Transit {
 	#samples: { at: Millis; transit: Millis }[] = [];
 	#anchor: { at: Millis; pts: Micros } | undefined;
 	#settled = false;
+	#warm: Millis = 0;
 	#provisional: Millis | undefined;
 	#sorted: { at: Millis; values: Millis[] } | undefined;
 
@@ -30,6 +34,7 @@ export class Transit {
 			this.#settled = (pts - this.#anchor.pts) / 1000 < SETTLE_RATE * elapsed;
 			this.#anchor = { at, pts };
 			if (!this.#settled) return;
+			this.#warm = at + WARM_UP;
 		}
 		this.#samples.push({ at, transit });
 		if (this.#samples.length > MAX_SAMPLES) this.#samples.shift();
@@ -71,7 +76,9 @@ export class Transit {
 	quantile(q: number, now: Millis): Millis | undefined {
 		if (this.#samples.length === 0) return undefined;
 		if (!this.#sorted || now - this.#sorted.at >= 250) {
-			this.#sorted = { at: now, values: this.#samples.map((s) => s.transit).sort((a, b) => a - b) };
+			const warm = this.#samples.filter((s) => s.at >= this.#warm);
+			const counted = warm.length >= WARM_UP_FRAMES ? warm : this.#samples;
+			this.#sorted = { at: now, values: counted.map((s) => s.transit).sort((a, b) => a - b) };
 		}
 		const { values } = this.#sorted;
 		return values[Math.min(values.length - 1, Math.floor(q * values.length))];

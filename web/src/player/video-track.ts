@@ -257,7 +257,7 @@ export class VideoTrack {
 		const now = performance.now();
 		const took = now - p.fed;
 		// What waits in the decoder behind others is not what decoding takes; and the first one pays for its start.
-		if (p.alone && took < MAX_DECODE_TIME) this.#decodeTime = (this.#decodeTime ?? took) * 0.9 + took * 0.1;
+		if (p.alone && took < MAX_DECODE_TIME) this.#decodeTime = (this.#decodeTime ?? 5) * 0.9 + took * 0.1;
 		this.#events.picture({
 			pts: frame.timestamp,
 			group: p.group,
