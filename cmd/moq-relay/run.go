@@ -14,6 +14,7 @@ import (
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/quicnet"
 	"github.com/moq-c4/moq-c4/relay"
+	"github.com/moq-c4/moq-c4/web"
 )
 
 // run is the whole command.
@@ -65,7 +66,8 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, cli.Usage("--listen %s: %w", f.listen, err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /certificate.sha256", quicnet.CertificateHandler(p.cert))
+	mux.Handle("/certificate.sha256", quicnet.CertificateHandler(p.cert))
+	mux.Handle("/", web.Handler())
 	if p.pages, err = quicnet.ListenHTTP(p.listener.Addrs(), mux, log); err != nil {
 		p.listener.Close()
 		return nil, cli.Usage("--listen %s: %w", f.listen, err)
