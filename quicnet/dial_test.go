@@ -150,6 +150,16 @@ func TestOriginDenied(t *testing.T) {
 	}
 }
 
+func TestUnknownHost(t *testing.T) {
+	_, err := Dial(t.Context(), "moqt://no-such-host.invalid:4443/", DialConfig{Timeout: 200 * time.Millisecond})
+	if err == nil || !strings.HasPrefix(err.Error(), "cannot connect to no-such-host.invalid:4443: ") || !strings.HasSuffix(err.Error(), ": check the host name") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Dial(canceled(), "moqt://no-such-host.invalid:4443/", DialConfig{}); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestDialLocalhost(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::1]", "localhost", ""} {
 		t.Run(host, func(t *testing.T) {

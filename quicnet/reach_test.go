@@ -1,6 +1,7 @@
 package quicnet
 
 import (
+	"bytes"
 	"io"
 	"reflect"
 	"strings"
@@ -16,21 +17,17 @@ func TestReachOfPinnedVersion(t *testing.T) {
 	}
 }
 
-type (
-	someSend   struct{ str io.Writer }
-	otherBidi  struct{ sendStr *someSend }
-	noStr      struct{ stream io.Writer }
-	strPointer struct{ str *quic.SendStream }
-	foreign    struct{ str interface{ Foreign() } }
-	inner      struct{ str io.Writer }
-	embedded   struct{ inner }
-	noSendStr  struct{ s *someSend }
-	byValue    struct{ sendStr someSend }
-)
-
 func TestReachRefusesOtherLayouts(t *testing.T) {
-	typ := reflect.TypeOf
-	if _, err := newReach(typ(someSend{}), typ(otherBidi{})); err != nil {
+	structOf := func(field string, typ reflect.Type) reflect.Type {
+		return reflect.StructOf([]reflect.StructField{
+			{Name: "before", PkgPath: "p", Type: reflect.TypeFor[int]()},
+			{Name: field, PkgPath: "p", Type: typ},
+		})
+	}
+	writer := reflect.TypeFor[io.Writer]()
+	send := structOf("str", writer)
+	bidi := structOf("sendStr", reflect.PointerTo(send))
+	if _, err := newReach(send, bidi); err != nil {
 		t.Errorf("the known layout: %v", err)
 	}
 	for _, tt := range []struct {
@@ -38,14 +35,14 @@ func TestReachRefusesOtherLayouts(t *testing.T) {
 		send, bidi reflect.Type
 		want       string
 	}{
-		{"no field", typ(noStr{}), typ(otherBidi{}), "no interface field str"},
-		{"not an interface", typ(strPointer{}), typ(otherBidi{}), "no interface field str"},
-		{"embedded", typ(embedded{}), typ(otherBidi{}), "no interface field str"},
-		{"other interface", typ(foreign{}), typ(otherBidi{}), "cannot hold *quic.SendStream"},
-		{"no sendStr", typ(someSend{}), typ(noSendStr{}), "no field sendStr"},
-		{"sendStr by value", typ(someSend{}), typ(byValue{}), "no field sendStr"},
-		{"sendStr of another type", typ(inner{}), typ(otherBidi{}), "no field sendStr"},
-		{"not structs", typ(0), typ(0), "not structs"},
+		{"no str", structOf("stream", writer), bidi, "no interface field str"},
+		{"str is not an interface", structOf("str", reflect.TypeFor[*quic.SendStream]()), bidi, "no interface field str"},
+		{"str in an embedded struct", reflect.TypeFor[struct{ bytes.Buffer }](), bidi, "no interface field str"},
+		{"str of another interface", structOf("str", reflect.TypeFor[interface{ Foreign() }]()), bidi, "cannot hold *quic.SendStream"},
+		{"no sendStr", send, structOf("s", reflect.PointerTo(send)), "no field sendStr"},
+		{"sendStr by value", send, structOf("sendStr", send), "no field sendStr"},
+		{"sendStr of another type", send, structOf("sendStr", reflect.TypeFor[*int]()), "no field sendStr"},
+		{"no structs", writer, writer, "not structs"},
 	} {
 		r, err := newReach(tt.send, tt.bidi)
 		if err == nil || r != nil || !strings.Contains(err.Error(), tt.want) {

@@ -281,6 +281,9 @@ func TestNoAnswer(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %v", err, want)
 		}
+		if _, ok := errors.AsType[*quic.IdleTimeoutError](err); !ok {
+			t.Errorf("the cause is lost: %v", err)
+		}
 		if d := time.Since(start); d > defaultDialTimeout {
 			t.Errorf("took %v", d)
 		}
