@@ -103,6 +103,7 @@ func TestTrackPropertiesRoundTrip(t *testing.T) {
 			Other:     []Property{{Type: 1, Bytes: []byte("a")}, {Type: 8, Uint: 90000}, {Type: 0x31, Bytes: []byte("b")}, {Type: 0x4000}},
 			Mandatory: Some(uint64(0x4000)),
 		},
+		"immutable twice": {Immutable: Properties{0x02, 0x01}, Other: []Property{{Type: PropertyImmutable, Bytes: []byte{0x02, 0x02}}}, ObjectDeliveryTimeout: Some(Millis(1))},
 		"only others": {Other: []Property{{Type: 8, Uint: 1}, {Type: 8, Uint: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -161,7 +161,7 @@ func TestURIParts(t *testing.T) {
 		}
 	}
 	for s, want := range map[string]bool{
-		"h": true, "h:443": true, "h:": true, "1.2.3.4:5": true, "[::1]": true, "[::1]:443": true, "u:p@h:1": true, "a%20b": true,
+		"h": true, "h:443": true, "h:": true, "1.2.3.4:5": true, "[::1]": true, "[::1]:443": true, "u:p@h:1": true, "@h": true, "h:0": true, "h:9": true, "a%20b": true,
 		"": false, ":443": false, "h:x": false, "h/x": false, "[::1": false, "[]": false, "[::1]x": false, "a@b@c": false, "u/@h": false, "h?": false, "a b": false,
 		"[::1]:x": false, "h:1:2": false,
 	} {
