@@ -102,7 +102,7 @@ export class MoqPlayer extends HTMLElement {
 
 	constructor() {
 		super();
-		this.#root = this.attachShadow({ mode: "open" });
+		this.#root = this.attachShadow({ mode: "open", delegatesFocus: true });
 		this.#root.innerHTML = TEMPLATE;
 		this.#screen = this.#q("canvas.screen") as HTMLCanvasElement;
 		this.#panel.element.hidden = true;

@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+
+// Tests with Chromium, relay and publisher; "npm run test:e2e" runs them, one after the other.
+export default defineConfig({
+	test: {
+		dir: import.meta.dirname,
+		include: ["*.test.ts"],
+		globalSetup: [`${import.meta.dirname}/setup.ts`],
+		fileParallelism: false,
+		testTimeout: 90_000,
+		hookTimeout: 90_000,
+		teardownTimeout: 20_000,
+	},
+});
