@@ -16,7 +16,6 @@ func (s *Session) acceptStreams() {
 			return // the connection's context tells
 		}
 		stream.SetPriority(urgencyControl)
-		h := s.newHandle(stream, false)
 		s.mu.Lock()
 		full := s.openPeer >= s.cfg.MaxRequests
 		if !full {
@@ -29,6 +28,7 @@ func (s *Session) acceptStreams() {
 			s.turnAway(stream)
 			continue
 		}
+		h := s.newHandle(stream, false)
 		s.spawn(func() { s.serveStream(h) })
 	}
 }

@@ -23,6 +23,7 @@ func (s *Session) beginPublish(h *handle, m *wire.Publish) error {
 		// "... and abandon reading any publisher initiated streams associated with that subscription using a STOP_SENDING
 		// frame." [MOQT-18] Section 10.10, PUBLISH
 		s.retireAlias(m.TrackAlias)
+		sub.cancel(err)
 		h.refuse(err)
 		return nil
 	}
