@@ -35,6 +35,9 @@ func (c *conn) down(now time.Duration, k *packet, ecn cc.Codepoint) {
 
 // atServer takes a packet that has arrived at the server.
 func (c *conn) atServer(now time.Duration, k *packet) {
+	if c.finished {
+		return
+	}
 	s := &c.sender
 	switch k.kind {
 	case kindInitial:
@@ -76,6 +79,9 @@ func (c *conn) atServer(now time.Duration, k *packet) {
 
 // atClient takes a packet that has arrived at the client.
 func (c *conn) atClient(now time.Duration, k *packet, ecn cc.Codepoint) {
+	if c.finished {
+		return
+	}
 	r := &c.receiver
 	switch k.kind {
 	case kindFlightA:

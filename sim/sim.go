@@ -49,10 +49,13 @@ type Quirks struct {
 
 	// DualQCoupling: see link.DualQConfig.
 	DualQCoupling bool
+
+	// FixedSeeds: controllers draw the same random numbers in every run.
+	FixedSeeds bool
 }
 
 // AllQuirks is what the drafts' tables were made with.
-var AllQuirks = Quirks{MediaTimer: true, ECNMarking: true, DualQCoupling: true}
+var AllQuirks = Quirks{MediaTimer: true, ECNMarking: true, DualQCoupling: true, FixedSeeds: true}
 
 const limitDefault = 10 * time.Minute
 
@@ -142,7 +145,11 @@ func (s *Sim) set(sc *scenario.Scenario, o Options) error {
 		}
 		c := s.addConn(i, f, name)
 		seed := rand.Uint64()
-		c.sender.reset(c, create(cc.Config{Seed: seed}), seed)
+		config := cc.Config{Seed: rand.Uint64()}
+		if o.Quirks.FixedSeeds {
+			config.Seed = 0
+		}
+		c.sender.reset(c, create(config), seed)
 		c.receiver.reset(c)
 	}
 	s.cross = s.cross[:0]

@@ -237,6 +237,25 @@ func TestHandshakeLoss(t *testing.T) {
 	}
 }
 
+// A flow that has finished stays finished, whatever still arrives for it.
+func TestFinishedFlow(t *testing.T) {
+	sc := parse(t, "link rate=5Mbit/s delay=1ms queue=250ms jitter=7ms\nflow main size=1MB start=1s\nflow other size=20kB\n")
+	var s Sim
+	for seed := range uint64(20) {
+		r := mustRun(t, &s, sc, Options{CC: "bbr", Seed: seed})
+		if !r.Finished || r.Flows[1].Ended == 0 || r.Events > 50_000 {
+			t.Errorf("seed %d: finished %v, the other at %v, %d events", seed, r.Finished, r.Flows[1].Ended, r.Events)
+		}
+	}
+	// what comes late is ignored
+	c := s.conns[1]
+	c.atClient(s.now, s.pool.get(c, kindFlightA, sizeFlightA), cc.NotECT)
+	c.atServer(s.now, s.pool.get(c, kindInitial, sizeInitial))
+	if c.receiver.wake != never || c.sender.wake != never {
+		t.Error("a finished connection wakes up")
+	}
+}
+
 func TestStopAndLimit(t *testing.T) {
 	var s Sim
 	r := mustRun(t, &s, parse(t, "link rate=1Mbit/s delay=10ms\nflow main size=100MB\nstop at=2s\n"), Options{CC: "c4"})

@@ -67,8 +67,10 @@ func quirks(list string) (q sim.Quirks, err error) {
 			q.ECNMarking = true
 		case "dualq-coupling":
 			q.DualQCoupling = true
+		case "fixed-seeds":
+			q.FixedSeeds = true
 		default:
-			return q, cli.Usage("unknown quirk %q (known: media-timer, ecn-marking, dualq-coupling, all, none)", n)
+			return q, cli.Usage("unknown quirk %q (known: media-timer, ecn-marking, dualq-coupling, fixed-seeds, all, none)", n)
 		}
 	}
 	return q, nil

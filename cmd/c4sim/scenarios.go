@@ -41,7 +41,7 @@ func runScenarios(ctx context.Context, env cli.Env) error {
 	fs := cli.NewFlags("c4sim run", runHelp, env.Stderr)
 	f.register(fs, "c4", 10)
 	fs.StringVar(&f.format, "format", "table", "`format`: table, tsv or json (times in microseconds)")
-	fs.StringVar(&f.quirks, "quirks", "none", "`faults` of the reference to imitate: media-timer, ecn-marking, dualq-coupling, or all")
+	fs.StringVar(&f.quirks, "quirks", "none", "`faults` of the reference to imitate: media-timer, ecn-marking, dualq-coupling, fixed-seeds, or all")
 	fs.StringVar(&f.c4, "c4", "", "`controller` that c4 stands for in scenarios (default the one under test if it is a c4, else c4)")
 	fs.IntVar(&f.first, "first", 0, "`number` of the first run, to repeat one of a batch")
 	fs.StringVar(&f.qlog, "qlog", "", "write a qlog of each line's first run into this `directory`")

@@ -7,8 +7,6 @@ type ring[T any] struct {
 	n     int
 }
 
-func (r *ring[T]) len() int { return r.n }
-
 // at returns the i-th element from the front; the pointer is valid until the
 // next push.
 func (r *ring[T]) at(i int) *T { return &r.buf[(r.first+i)&(len(r.buf)-1)] }

@@ -8,8 +8,12 @@ import (
 
 // stateColors are pale: they lie behind the curves.
 var stateColors = []struct{ state, color string }{
-	{"initial", "#fde0c5"}, {"resuming", "#f6cfe6"}, {"recovery", "#d3e6f5"}, {"cruising", "#eef3ee"},
-	{"probing", "#d9f0d3"}, {"pushing", "#b8e2b0"},
+	{"initial", "#fde0c5"},
+	{"resuming", "#f6cfe6"},
+	{"recovery", "#d3e6f5"},
+	{"cruising", "#eef3ee"},
+	{"probing", "#d9f0d3"},
+	{"pushing", "#b8e2b0"},
 }
 
 // otherColors are for states of other controllers, by order of appearance.
