@@ -104,7 +104,7 @@ func TestTrackPropertiesRoundTrip(t *testing.T) {
 			Mandatory: Some(uint64(0x4000)),
 		},
 		"immutable twice": {Immutable: Properties{0x02, 0x01}, Other: []Property{{Type: PropertyImmutable, Bytes: []byte{0x02, 0x02}}}, ObjectDeliveryTimeout: Some(Millis(1))},
-		"only others": {Other: []Property{{Type: 8, Uint: 1}, {Type: 8, Uint: 2}}},
+		"only others":     {Other: []Property{{Type: 8, Uint: 1}, {Type: 8, Uint: 2}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := want.Properties(Draft18)

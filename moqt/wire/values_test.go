@@ -152,7 +152,7 @@ func TestTimestampMicros(t *testing.T) {
 
 func TestURIParts(t *testing.T) {
 	for s, want := range map[string]bool{
-		"": true, "/": true, "/a/b": true, "/a?b=c&d=/?": true, "?q": true, "/%2F%aZ"[:7]: false, "/%2f": true,
+		"": true, "/": true, "/a/b": true, "/a?b=c&d=/?": true, "/%09%af%AF": true, "?q": true, "/%2f": true,
 		"a": false, "/a b": false, "/a#b": false, "/a%": false, "/a%2": false, "/é": false, "/a\x00": false, "/[": false,
 		"/.well-known/x:@!$&'()*+,;=~-_": true,
 	} {
