@@ -66,7 +66,7 @@ func (q *trackQuestion) answer(m wire.Message, malformed error) error {
 	return unexpected(m)
 }
 
-func (q *trackQuestion) readEnd(error) { q.h.abort(wire.StreamCancelled, ErrCancelled) }
+func (q *trackQuestion) readEnd(err error) { q.h.abort(wire.StreamCancelled, cancelCause(err)) }
 
 // IncomingTrackStatus is the peer's question how far a track is.
 type IncomingTrackStatus struct {
