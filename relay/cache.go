@@ -42,11 +42,11 @@ func (c *cache) trim() {
 	}
 }
 
-// largest returns the track that takes most, if any has a group.
+// largest returns the track that takes most, if any takes something.
 func largest(tracks []*track) (victim *track) {
 	most := 0
 	for _, t := range tracks {
-		if n := t.groupBytes(); n > most {
+		if n := t.bytes(); n > most {
 			victim, most = t, n
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,8 +24,14 @@ type subscriber struct {
 	stats *Stats
 
 	cursors sync.WaitGroup
+	open    []*cursor     // those that may still run, oldest first
+	sweepAt int           // length of open at which those that are over are taken out
 	opened  chan struct{} // closed when the newest cursor has its stream; nil before the first
 }
+
+// maxCursors bounds the streams of a subscription that are open or wait for the peer to allow one more. Beyond it the
+// oldest is given up.
+const maxCursors = 512
 
 // run forwards the track until the subscriber leaves, its range has passed or the track ends.
 func (s *subscriber) run(ctx context.Context) {
@@ -50,15 +57,14 @@ func (s *subscriber) run(ctx context.Context) {
 		changed := s.pub.Changed()
 		was := state
 		state = s.pub.State()
-		switch {
-		case was.Forward && !state.Forward:
+		if was.Forward && !state.Forward {
 			sending.end()
 			sending = begin(ctx)
-		case !was.Forward && state.Forward:
-			// Resumed: at the start of the current group again, but nothing twice.
+		}
+		if state.Forward && (!was.Forward || state.Start != was.Start) {
+			// Resumed or moved: at the start of the current group again, but nothing twice.
 			from = s.joinAt(state)
-			pos = s.track.start(from.Group)
-			pos.subgroup = max(pos.subgroup, seen)
+			pos.subgroup = max(s.track.start(from.Group).subgroup, seen)
 		}
 
 		var missed uint64
@@ -68,22 +74,23 @@ func (s *subscriber) run(ctx context.Context) {
 		if state.Forward {
 			seen = pos.subgroup
 			s.stats.DatagramsLost.Add(missed)
+			now := s.cfg.Now()
 			for _, g := range subs {
 				s.forward(sending.ctx, g, from, state)
 			}
 			for i := range dgs {
-				s.forwardDatagram(&dgs[i], from, state)
+				s.forwardDatagram(&dgs[i], from, state, now)
 			}
 		}
 		clear(subs)
 		clear(dgs)
 
 		if ended != nil {
-			s.finish(ctx, sending.end, ended.code, ended.reason)
+			s.finish(ctx, ended.code, ended.reason)
 			return
 		}
-		if largest, ok := s.track.largestObject(); ok && largest.Group > state.EndGroup {
-			s.finish(ctx, sending.end, wire.DoneSubscriptionEnded, "the range that was asked for has passed")
+		if group, ok := s.track.reached(); ok && group > state.EndGroup {
+			s.finish(ctx, wire.DoneSubscriptionEnded, "the range that was asked for has passed")
 			return
 		}
 
@@ -128,7 +135,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
 		return
 	}
-	c := &cursor{subgroup: g, stats: s.stats, timeout: state.ObjectTimeout, opened: make(chan struct{})}
+	c := &cursor{subgroup: g, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, opened: make(chan struct{})}
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
@@ -141,7 +148,10 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if c.from == 0 { // else it may have to wait for its first object
 		c.after, s.opened = s.opened, c.opened
 	}
+	s.limit()
+	s.open = append(s.open, c)
 	s.cursors.Go(func() {
+		defer c.over.Store(true)
 		defer g.leave(c)
 		defer c.cancel()
 		s.stats.Cursors.Add(1)
@@ -150,9 +160,30 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	})
 }
 
-func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt.PublicationState) {
+// limit makes room for one more cursor, and forgets those that are over each time their number may have doubled.
+func (s *subscriber) limit() {
+	if len(s.open) < s.sweepAt {
+		return
+	}
+	s.open = slices.DeleteFunc(s.open, func(c *cursor) bool { return c.over.Load() })
+	if len(s.open) >= maxCursors {
+		s.open[0].cut(CutLag)
+		s.open = slices.Delete(s.open, 0, 1)
+	}
+	s.sweepAt = min(max(2*len(s.open), 8), maxCursors)
+}
+
+// forwardDatagram sends a datagram if the subscriber wants it and it is not too old.
+//
+// "For datagrams, the implementation MUST drop the datagrams if the time elapsed since the first byte exceeds
+// OBJECT_DELIVERY_TIMEOUT." [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt.PublicationState, now time.Time) {
 	at := wire.Location{Group: d.object.Group, Object: d.object.Object}
 	if at.Less(from) || at.Group > state.EndGroup {
+		return
+	}
+	if state.ObjectTimeout > 0 && now.Sub(d.arrived) > state.ObjectTimeout {
+		s.stats.DatagramsLost.Add(1)
 		return
 	}
 	if err := s.pub.SendDatagram(d.object); err != nil {
@@ -166,7 +197,7 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 //
 // "A sender MUST NOT send PUBLISH_DONE until it has closed all streams it will ever open, and has no further
 // datagrams to send, for a subscription." [MOQT-18] Section 10.11, PUBLISH_DONE
-func (s *subscriber) finish(ctx context.Context, stop func(), code wire.DoneCode, reason string) {
+func (s *subscriber) finish(ctx context.Context, code wire.DoneCode, reason string) {
 	drained := make(chan struct{})
 	go func() {
 		s.cursors.Wait()
@@ -179,7 +210,7 @@ func (s *subscriber) finish(ctx context.Context, stop func(), code wire.DoneCode
 	case <-ctx.Done():
 		return
 	case <-late.C:
-		stop()
+		cut(s.open, CutEnded)
 		<-drained
 	}
 	s.pub.Done(code, reason)
@@ -188,6 +219,7 @@ func (s *subscriber) finish(ctx context.Context, stop func(), code wire.DoneCode
 // cursor sends one subgroup to one subscriber.
 type cursor struct {
 	subgroup *subgroup
+	cfg      *Config
 	stats    *Stats
 	from     uint64        // first object id to send
 	timeout  time.Duration // age at which an object is too old to send; 0 is none
@@ -199,6 +231,7 @@ type cursor struct {
 	cancel context.CancelFunc
 	writer atomic.Pointer[moqt.SubgroupWriter] // once the stream is open
 	why    atomic.Int32                        // 1 + the Cut that ended it from outside; 0 if none did
+	over   atomic.Bool                         // nothing of it runs any more
 }
 
 // cut resets the streams of cursors whose log is gone or which lag too far behind.
@@ -209,7 +242,7 @@ func cut(cs []*cursor, why Cut) {
 }
 
 func (c *cursor) cut(why Cut) {
-	if !c.why.CompareAndSwap(0, 1+int32(why)) {
+	if c.over.Load() || !c.why.CompareAndSwap(0, 1+int32(why)) {
 		return
 	}
 	c.stats.Cuts[why].Add(1)
@@ -217,6 +250,14 @@ func (c *cursor) cut(why Cut) {
 		w.Reset(why.code())
 	}
 	c.cancel()
+}
+
+// code is what the subscriber is told if the stream is reset now.
+func (c *cursor) code() wire.StreamCode {
+	if why := c.why.Load(); why != 0 {
+		return Cut(why - 1).code()
+	}
+	return wire.StreamCancelled
 }
 
 // code is what the subscriber is told.
@@ -236,13 +277,16 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 	if !ok {
 		return
 	}
-	defer context.AfterFunc(ctx, func() { w.Reset(wire.StreamCancelled) })()
-	if why := c.why.Load(); why != 0 { // cut while the stream was being opened
-		w.Reset(Cut(why - 1).code())
+	if c.why.Load() != 0 { // cut while the stream was being opened
+		w.Reset(c.code())
 		return
 	}
+	defer context.AfterFunc(ctx, func() { w.Reset(c.code()) })()
 	c.stats.SubgroupsOut.Add(1)
 	if len(first) > 0 {
+		if !c.inTime(w, offset) {
+			return
+		}
 		if _, err := w.Write(first); err != nil {
 			c.failed(w, err)
 			return
@@ -252,8 +296,8 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 		b, end, code, changed := c.subgroup.read(offset)
 		switch {
 		case len(b) > 0:
-			if c.timeout != 0 {
-				w.SetWriteDeadline(c.subgroup.arrivedAt(offset).Add(c.timeout))
+			if !c.inTime(w, offset) {
+				return
 			}
 			n, err := w.Write(b)
 			c.stats.BytesOut.Add(uint64(n))
@@ -283,6 +327,24 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 			return
 		}
 	}
+}
+
+// inTime reports whether the object at this offset may still be sent, and sets until when a write may block. Else it has
+// ended the stream.
+//
+// "... if the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream with the reset
+// stream code DELIVERY_TIMEOUT" [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+func (c *cursor) inTime(w *moqt.SubgroupWriter, offset int) bool {
+	if c.timeout == 0 {
+		return true
+	}
+	until := c.subgroup.arrivedAt(offset).Add(c.timeout)
+	if c.cfg.Now().After(until) {
+		c.cut(CutTimeout)
+		return false
+	}
+	w.SetWriteDeadline(until)
+	return true
 }
 
 // open opens the stream once the cursor before has one.
@@ -345,9 +407,7 @@ func (c *cursor) failed(w *moqt.SubgroupWriter, err error) {
 	var remote *moqt.StreamError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		// "If the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream
-		// with the reset stream code DELIVERY_TIMEOUT" [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
-		c.cut(CutTimeout)
+		c.cut(CutTimeout) // see inTime
 	case errors.As(err, &remote) && remote.Remote:
 		c.stats.Cuts[CutStopped].Add(1)
 	}

@@ -19,7 +19,7 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 		s.mu.Unlock()
 	} else {
 		s.relay.mu.Lock()
-		if rt := s.relay.routes[req.Track]; rt != nil && rt.established {
+		if rt := s.relay.routes[req.Track]; rt != nil && rt.state == routeEstablished {
 			t = rt.track
 		}
 		s.relay.mu.Unlock()

@@ -46,7 +46,8 @@ func (r *Relay) Publish(name wire.FullTrackName, props wire.Properties) (*LocalT
 	}
 	rt := r.newRoute(name, true)
 	rt.track.setProperties(props, wire.Opt[wire.Location]{})
-	rt.settle(nil)
+	rt.establish()
+	r.arrived.fire()
 	return &LocalTrack{relay: r, route: rt}, nil
 }
 

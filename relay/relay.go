@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -31,7 +32,8 @@ type Relay struct {
 	announcements map[wire.Namespace][]*announcement
 	routes        map[wire.FullTrackName]*route
 	restarts      map[wire.Namespace]uint64 // how often the tracks below began anew; see route.restart
-	changed       chan struct{}             // closed when routes or announcements change; nil while nobody waits
+	arrived       signal                    // a track, or an announcement of its namespace, may be there that was not before
+	names         signal                    // announcements or restarts have changed
 	draining      bool
 	past          moqt.Stats // sums of the sessions that have ended
 }
@@ -130,8 +132,8 @@ func (r *Relay) expire(now time.Time) {
 		t.expire(now, r.cfg.CacheAge, r.cfg.MaxLag)
 	}
 
-	var idle []*route
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for ns, as := range r.announcements {
 		kept := slices.DeleteFunc(as, func(a *announcement) bool {
 			return !a.lost.IsZero() && now.Sub(a.lost) >= r.cfg.PublisherGrace
@@ -145,16 +147,13 @@ func (r *Relay) expire(now time.Time) {
 			r.remove(rt)
 			rt.track.end(wire.DoneInternalError, "the publisher was lost")
 		case rt.holds == 0 && !rt.idle.IsZero() && now.Sub(rt.idle) >= r.cfg.Linger:
-			idle = append(idle, rt)
 			rt.idle = time.Time{}
-			if !rt.pushed() {
+			if rt.pushed() {
+				rt.pause()
+			} else {
 				r.remove(rt)
 			}
 		}
-	}
-	r.mu.Unlock()
-	for _, rt := range idle {
-		rt.pause()
 	}
 }
 
@@ -171,23 +170,8 @@ func (r *Relay) setAnnouncements(ns wire.Namespace, as []*announcement) {
 		r.announcements[ns] = as
 	}
 	r.stats.Namespaces.Store(int64(len(r.announcements)))
-	r.wake()
-}
-
-// wake tells those who wait for a change of routes or announcements; r.mu is held.
-func (r *Relay) wake() {
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
-}
-
-// wait returns a channel that is closed at the next change; r.mu is held.
-func (r *Relay) wait() <-chan struct{} {
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	return r.changed
+	r.names.fire()
+	r.arrived.fire() // who waits for a lost publisher must know that it will not return
 }
 
 // Why something ended early.
@@ -206,7 +190,7 @@ var (
 func (r *Relay) announce(s *session, ns wire.Namespace) (*announcement, *moqt.RequestError) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.announcements) >= r.cfg.MaxNamespaces {
+	if len(r.announcements[ns]) == 0 && len(r.announcements) >= r.cfg.MaxNamespaces {
 		return nil, refuse(wire.RequestExcessiveLoad, "too many namespaces")
 	}
 	a := &announcement{session: s}
@@ -217,9 +201,11 @@ func (r *Relay) announce(s *session, ns wire.Namespace) (*announcement, *moqt.Re
 	}
 	r.announcements[ns] = append(as, a)
 	r.stats.Namespaces.Store(int64(len(r.announcements)))
-	r.wake()
+	r.names.fire()
+	r.arrived.fire()
 	for name, rt := range r.routes {
-		if name.Namespace.HasPrefix(ns) && !rt.local {
+		wanted := rt.holds > 0 || !rt.idle.IsZero()
+		if wanted && !rt.local && name.Namespace.HasPrefix(ns) {
 			rt.attach(s)
 		}
 	}
@@ -237,19 +223,50 @@ func (r *Relay) withdraw(ns wire.Namespace, a *announcement, lost bool) {
 	r.setAnnouncements(ns, slices.DeleteFunc(slices.Clone(r.announcements[ns]), func(b *announcement) bool { return a == b }))
 }
 
+// prefixes iterates over a namespace's prefixes, from the empty one to the namespace itself.
+func prefixes(ns wire.Namespace) iter.Seq[wire.Namespace] {
+	return func(yield func(wire.Namespace) bool) {
+		var prefix wire.Namespace
+		if !yield(prefix) {
+			return
+		}
+		for field := range ns.All() {
+			next, err := wire.NewNamespace(field)
+			if err == nil {
+				prefix, err = prefix.Join(next)
+			}
+			if err != nil || !yield(prefix) { // a prefix of what is valid is valid
+				return
+			}
+		}
+	}
+}
+
 // publishers returns the live sessions that announced the namespace or a prefix of it; r.mu is held.
 func (r *Relay) publishers(ns wire.Namespace) (ss []*session) {
-	for announced, as := range r.announcements {
-		if !ns.HasPrefix(announced) {
-			continue
-		}
-		for _, a := range as {
-			if a.lost.IsZero() && !slices.Contains(ss, a.session) {
+	seen := make(map[*session]struct{})
+	for announced := range prefixes(ns) {
+		for _, a := range r.announcements[announced] {
+			if _, again := seen[a.session]; a.lost.IsZero() && !again {
+				seen[a.session] = struct{}{}
 				ss = append(ss, a.session)
 			}
 		}
 	}
 	return ss
+}
+
+// mayReturn reports whether a publisher of the namespace was cut off so recently that it is still waited for;
+// r.mu is held.
+func (r *Relay) mayReturn(ns wire.Namespace) bool {
+	for announced := range prefixes(ns) {
+		for _, a := range r.announcements[announced] {
+			if !a.lost.IsZero() {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // namespaces returns the announced namespaces below prefix, each with a number that changes when its
@@ -263,7 +280,7 @@ func (r *Relay) namespaces(prefix wire.Namespace) (map[wire.Namespace]uint64, <-
 			all[ns] = r.restarts[ns]
 		}
 	}
-	return all, r.wait()
+	return all, r.names.wait()
 }
 
 func refuse(code wire.RequestCode, reason string) *moqt.RequestError {

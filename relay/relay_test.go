@@ -672,7 +672,7 @@ func TestForwardState(t *testing.T) {
 	})
 }
 
-// "If the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream with the reset
+// "... if the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream with the reset
 // stream code DELIVERY_TIMEOUT" [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
 func TestDeliveryTimeout(t *testing.T) {
 	runRelay(t, Config{MaxLag: time.Minute}, func(rt *relayTest) {

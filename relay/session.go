@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
@@ -19,11 +18,12 @@ type session struct {
 	ctx   context.Context // ends with the session
 	done  chan struct{}   // closed when nothing of it runs any more
 
-	mu      sync.Mutex // guards ended and additions to tasks
-	ended   bool
-	tasks   sync.WaitGroup
-	tracks  map[*moqt.Publication]*track // what joining fetches refer to; guarded by mu
-	nextLog time.Time
+	mu     sync.Mutex // guards ended and additions to tasks
+	ended  bool
+	tasks  sync.WaitGroup
+	tracks map[*moqt.Publication]*track // what joining fetches refer to; guarded by mu
+
+	upstreams map[wire.FullTrackName]*link // the newest link of each track; guarded by Relay.mu
 }
 
 // Serve runs the session of a connection that was accepted, until it ends or ctx does.
@@ -61,8 +61,8 @@ func (r *Relay) Connect(ctx context.Context, conn moqt.Conn, cfg moqt.Config, na
 func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session) error) error {
 	s := &session{
 		relay: r, moqt: ms, ctx: ms.Context(), done: make(chan struct{}),
-		tracks: make(map[*moqt.Publication]*track),
-		log:    r.cfg.Logger.With("remote", ms.Conn().Info().RemoteAddr, "transport", string(ms.Conn().Info().Transport)),
+		tracks: make(map[*moqt.Publication]*track), upstreams: make(map[wire.FullTrackName]*link),
+		log: r.cfg.Logger.With("remote", ms.Conn().Info().RemoteAddr, "transport", string(ms.Conn().Info().Transport)),
 	}
 	defer close(s.done)
 	r.mu.Lock()
@@ -236,17 +236,19 @@ func (s *session) publish(req *moqt.IncomingPublish) *moqt.RequestError {
 		r.mu.Unlock()
 		return refuse(wire.RequestUninterested, "this track is published here")
 	}
-	l := &link{session: s, pushed: true}
-	rt.links[s] = l // takes the place of a SUBSCRIBE to the same publisher
-	forward := rt.holds > 0
+	l, _ := rt.link(s, true)
+	defer l.finish()
+	l.forward = rt.wanted
+	forward := l.forward
+	r.arrived.fire()
 	r.mu.Unlock()
 	sub, err := req.Accept(wire.Params{Forward: wire.Some(forward)})
 	if err != nil {
-		rt.drop(l, refuse(wire.RequestDoesNotExist, "the publisher was lost"))
+		l.drop(errLost)
 		return nil
 	}
 	s.accepted(RequestPublish)
-	rt.feed(s.ctx, l, sub)
+	l.feed(sub)
 	return nil
 }
 
@@ -318,7 +320,7 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 	r := s.relay
 	r.mu.Lock()
 	rt := r.routes[req.Track]
-	established := rt != nil && rt.established
+	established := rt != nil && rt.state == routeEstablished
 	ss := r.publishers(req.Track.Namespace)
 	r.mu.Unlock()
 	switch {

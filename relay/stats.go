@@ -11,7 +11,7 @@ const (
 	CutLag                 // its group was superseded longer than Config.MaxLag ago: TOO_FAR_BEHIND
 	CutTimeout             // a delivery timeout passed: DELIVERY_TIMEOUT
 	CutUpstream            // the publisher reset it, or was lost
-	CutEnded               // the track is no longer carried
+	CutEnded               // the track has ended, and the rest took longer than Config.MaxLag
 	CutStopped             // the subscriber sent STOP_SENDING
 	numCuts
 )
@@ -28,7 +28,7 @@ type Evict int
 const (
 	EvictAge   Evict = iota // older than Config.CacheAge
 	EvictBytes              // Config.CacheBytes or Config.CacheTrackBytes was reached
-	EvictCount              // too many subgroups
+	EvictCount              // too many subgroups; of a single group a part is dropped
 	numEvicts
 )
 
@@ -41,7 +41,7 @@ type Refusal int
 // The reasons.
 const (
 	RefusedDuplicate Refusal = iota // another publisher brings it, or its group was evicted
-	RefusedTooLarge                 // its group alone is over Config.CacheTrackBytes
+	RefusedTooLarge                 // its group left the cache while it came in, as one over Config.CacheTrackBytes does
 	numRefusals
 )
 

@@ -29,6 +29,7 @@ const (
 type subgroup struct {
 	// Fixed after newSubgroup.
 	header  moqt.SubgroupHeader
+	seq     uint64 // its place in the track's order of arrivals
 	arrived time.Time
 
 	mu      sync.Mutex // guards what follows
@@ -40,7 +41,7 @@ type subgroup struct {
 	end     endState
 	code    wire.StreamCode // why, if end is endReset
 	cursors map[*cursor]struct{}
-	changed chan struct{} // closed at the next change; nil while nobody waits
+	changed signal
 }
 
 // logVersion is the draft in whose form the log holds the headers of objects.
@@ -79,9 +80,9 @@ const (
 	endEvicted                  // dropped from the cache: readers are too far behind
 )
 
-func newSubgroup(h moqt.SubgroupHeader, now time.Time) *subgroup {
+func newSubgroup(h moqt.SubgroupHeader, seq uint64, now time.Time) *subgroup {
 	return &subgroup{
-		header: h, arrived: now, cost: subgroupOverhead, cursors: make(map[*cursor]struct{}),
+		header: h, seq: seq, arrived: now, cost: subgroupOverhead, cursors: make(map[*cursor]struct{}),
 		encoder: wire.SubgroupCursor{HasProperties: h.Properties},
 	}
 }
@@ -113,7 +114,7 @@ func (s *subgroup) beginObject(h moqt.ObjectHeader, now time.Time) (grown int, e
 	// No wake-up for a header alone: the payload is on its heels, and an object
 	// without payload is announced by finish or by the next object.
 	if h.PayloadLen == 0 {
-		s.wake()
+		s.changed.fire()
 	}
 	return s.cost - before, nil
 }
@@ -127,7 +128,7 @@ func (s *subgroup) append(b []byte) (grown int) {
 	}
 	before := s.cost
 	s.write(b, len(b))
-	s.wake()
+	s.changed.fire()
 	return s.cost - before
 }
 
@@ -162,7 +163,7 @@ func (s *subgroup) finish(end endState, code wire.StreamCode) {
 		return
 	}
 	s.end, s.code = end, code
-	s.wake()
+	s.changed.fire()
 }
 
 // evict drops the log's bytes and returns what they cost. Readers that have not finished are cut off; the
@@ -173,7 +174,7 @@ func (s *subgroup) evict() (readers []*cursor, cost int) {
 	cost = s.cost
 	s.end, s.cost = endEvicted, 0
 	s.slabs, s.objects = nil, nil
-	s.wake()
+	s.changed.fire()
 	return s.live(), cost
 }
 
@@ -195,13 +196,6 @@ func (s *subgroup) live() []*cursor {
 	return cs
 }
 
-func (s *subgroup) wake() {
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-}
-
 // read returns the bytes of the log from offset on, as far as they are contiguous. With none at hand it returns
 // how the log ended or, while it is open, a channel that is closed when that changes.
 func (s *subgroup) read(offset int) (b []byte, end endState, code wire.StreamCode, changed <-chan struct{}) {
@@ -220,10 +214,7 @@ func (s *subgroup) read(offset int) (b []byte, end endState, code wire.StreamCod
 	if s.end != endOpen {
 		return nil, s.end, s.code, nil
 	}
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return nil, endOpen, 0, s.changed
+	return nil, endOpen, 0, s.changed.wait()
 }
 
 // charged is what the subgroup costs in the cache's books, in bytes.

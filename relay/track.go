@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -15,7 +16,8 @@ const (
 	// behind before it misses some, 5 s of 20 ms audio frames.
 	maxDatagrams = 256
 
-	// maxSubgroups bounds the subgroups that a track keeps, however small they are.
+	// maxSubgroups bounds the subgroups that a track keeps, however small they are. Of a track that never begins a new
+	// group, the oldest subgroups go.
 	maxSubgroups = 2048
 )
 
@@ -30,17 +32,17 @@ type track struct {
 	mu        sync.Mutex // guards what follows; taken before subgroup.mu, after Relay.mu
 	props     wire.Properties
 	groups    []*group    // by rising id
-	arrivals  []*subgroup // in order of arrival; nil once evicted
-	base      uint64      // sequence number of arrivals[0]
-	datagrams []datagram  // newest maxDatagrams, a ring: number n is at n%maxDatagrams
-	dgNext    uint64      // sequence number of the next datagram
+	arrivals  []*subgroup // those of the groups, by rising sequence number
+	next      uint64      // sequence number of the next subgroup
+	datagrams []datagram  // the newest, maxDatagrams at most
+	dgNext    uint64      // sequence number of the next datagram; the last of datagrams has the one before
 	cost      int
 	largest   wire.Location
 	published bool   // an object has arrived or an upstream has told of one: largest is valid
 	floor     uint64 // groups below were evicted: late streams of theirs are refused
 	leader    *link  // who brought the newest group or datagram
 	ended     *ending
-	changed   chan struct{} // closed at the next change; nil while nobody waits
+	changed   signal
 }
 
 // group holds the subgroups of one group that are in the cache.
@@ -54,6 +56,11 @@ type group struct {
 type datagram struct {
 	object  moqt.Datagram
 	arrived time.Time
+}
+
+// charged is what the datagram costs in the cache's books, in bytes.
+func (d *datagram) charged() int {
+	return len(d.object.Payload) + len(d.object.Properties) + objectOverhead
 }
 
 // ending says how a track ended, in the words of PUBLISH_DONE.
@@ -92,7 +99,8 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 			return nil, false
 		}
 	}
-	s = newSubgroup(h, now)
+	s = newSubgroup(h, t.next, now)
+	t.next++
 	g.subgroups = append(g.subgroups, s)
 	t.arrivals = append(t.arrivals, s)
 	t.addCost(s.charged())
@@ -100,7 +108,7 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 		t.leader = by
 	}
 	old := t.fit()
-	t.wake()
+	t.changed.fire()
 	t.mu.Unlock()
 	cut(old, CutEvicted)
 	return s, false
@@ -117,15 +125,7 @@ func (t *track) stale(group uint64, by *link) (stale, restarted bool) {
 
 // group returns the group with this id, new if need be, and notes which groups it supersedes.
 func (t *track) group(id uint64, now time.Time) *group {
-	i, found := slices.BinarySearchFunc(t.groups, id, func(g *group, id uint64) int {
-		switch {
-		case g.id < id:
-			return -1
-		case g.id > id:
-			return 1
-		}
-		return 0
-	})
+	i, found := slices.BinarySearchFunc(t.groups, id, func(g *group, id uint64) int { return cmp.Compare(g.id, id) })
 	if found {
 		return t.groups[i]
 	}
@@ -170,45 +170,73 @@ func (t *track) grew(n int) {
 	t.cache.trim()
 }
 
-// fit evicts groups until the track is within its bounds and returns the cursors that were still reading
-// them. The newest group goes last, and only if it alone is over the bound. t.mu is held.
+// fit evicts until the track is within its bounds and returns the cursors that were still reading what is
+// evicted. The newest group goes last, and only if it alone is over the bound. t.mu is held.
 func (t *track) fit() (old []*cursor) {
-	for t.cost > t.cache.maxTrack && len(t.groups) > 0 {
-		old = append(old, t.evictOldest()...)
+	for t.cost > t.cache.maxTrack && (len(t.groups) > 0 || len(t.datagrams) > 0) {
+		old = append(old, t.evictNext()...)
 		t.stats.CacheEvictions[EvictBytes].Add(1)
 	}
-	for len(t.arrivals) > maxSubgroups && len(t.groups) > 1 {
-		old = append(old, t.evictOldest()...)
+	for len(t.arrivals) > maxSubgroups {
+		if len(t.groups) > 1 {
+			old = append(old, t.evictOldest()...)
+		} else {
+			old = append(old, t.evictFirstArrival()...)
+		}
 		t.stats.CacheEvictions[EvictCount].Add(1)
 	}
 	return old
 }
 
+// evictNext drops what is missed least: old groups, then the datagrams, which are kept for stragglers alone, then the newest
+// group. It returns the cursors that were still reading it. There is something to drop; t.mu is held.
+func (t *track) evictNext() (old []*cursor) {
+	if len(t.datagrams) > 0 && len(t.groups) <= 1 {
+		t.dropDatagrams(len(t.datagrams))
+		return nil
+	}
+	return t.evictOldest()
+}
+
 // addDatagram appends an object that a publisher brings as a datagram, under the conditions of openSubgroup.
 func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) (ok, restarted bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	if t.ended != nil {
+		t.mu.Unlock()
 		return false, false
 	}
 	if stale, restarted := t.stale(d.Group, by); stale {
+		t.mu.Unlock()
 		return false, restarted
 	}
 	if d.Group >= t.largest.Group {
 		t.leader = by
 	}
-	if len(t.datagrams) < maxDatagrams {
-		t.datagrams = append(t.datagrams, datagram{d, now})
-		t.addCost(len(d.Payload) + len(d.Properties) + objectOverhead)
-	} else {
-		old := &t.datagrams[t.dgNext%maxDatagrams]
-		t.addCost(len(d.Payload) + len(d.Properties) - len(old.object.Payload) - len(old.object.Properties))
-		*old = datagram{d, now}
+	if len(t.datagrams) == maxDatagrams {
+		t.dropDatagrams(1)
 	}
+	t.datagrams = append(t.datagrams, datagram{d, now})
 	t.dgNext++
+	t.addCost(t.datagrams[len(t.datagrams)-1].charged())
 	t.saw(wire.Location{Group: d.Group, Object: d.Object})
-	t.wake()
+	old := t.fit()
+	t.changed.fire()
+	t.mu.Unlock()
+	cut(old, CutEvicted)
+	t.cache.trim()
 	return true, false
+}
+
+// dropDatagrams forgets the n oldest datagrams; t.mu is held.
+func (t *track) dropDatagrams(n int) {
+	for i := range t.datagrams[:n] {
+		t.addCost(-t.datagrams[i].charged())
+		t.datagrams[i] = datagram{}
+	}
+	t.datagrams = t.datagrams[n:]
+	if len(t.datagrams) == 0 {
+		t.datagrams = nil
+	}
 }
 
 // addCost changes the books of track and cache; t.mu is held.
@@ -227,23 +255,23 @@ func (t *track) evictOldest() (old []*cursor) {
 		t.addCost(-cost)
 		old = append(old, readers...)
 	}
-	// Arrival order is nearly group order: the evicted stand in front.
-	for i, s := range t.arrivals {
-		if s != nil && s.header.Group == g.id {
-			t.arrivals[i] = nil
-		}
-	}
-	n := 0
-	for n < len(t.arrivals) && t.arrivals[n] == nil {
-		n++
-	}
-	t.arrivals = slices.Delete(t.arrivals, 0, n)
-	t.base += uint64(n)
+	t.arrivals = slices.DeleteFunc(t.arrivals, func(s *subgroup) bool { return s.header.Group == g.id })
 	return old
 }
 
-// expire evicts groups that were superseded longer than age ago, and returns the cursors
-// that are still reading one that was superseded longer than lag ago.
+// evictFirstArrival drops the subgroup of the only group that came first, and returns the cursors that were still reading it.
+// t.mu is held.
+func (t *track) evictFirstArrival() (old []*cursor) {
+	first, g := t.arrivals[0], t.groups[0]
+	t.arrivals = slices.Delete(t.arrivals, 0, 1)
+	g.subgroups = slices.DeleteFunc(g.subgroups, func(s *subgroup) bool { return s == first })
+	old, cost := first.evict()
+	t.addCost(-cost)
+	return old
+}
+
+// expire evicts groups that were superseded, and datagrams that arrived, longer than age ago. It cuts the cursors
+// that are still reading a group that was superseded longer than lag ago.
 func (t *track) expire(now time.Time, age, lag time.Duration) {
 	t.mu.Lock()
 	var evicted, late []*cursor
@@ -251,6 +279,11 @@ func (t *track) expire(now time.Time, age, lag time.Duration) {
 		evicted = append(evicted, t.evictOldest()...)
 		t.stats.CacheEvictions[EvictAge].Add(1)
 	}
+	stale := 0
+	for stale < len(t.datagrams) && now.Sub(t.datagrams[stale].arrived) > age {
+		stale++
+	}
+	t.dropDatagrams(stale)
 	for _, g := range t.groups {
 		if g.superseded.IsZero() || now.Sub(g.superseded) <= lag {
 			continue
@@ -274,22 +307,19 @@ func (t *track) oldest() (superseded time.Time, ok bool) {
 	return t.groups[0].superseded, true
 }
 
-// groupBytes returns what the track costs, 0 if it has no group to evict.
-func (t *track) groupBytes() int {
+// bytes returns what the track costs.
+func (t *track) bytes() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.groups) == 0 {
-		return 0
-	}
 	return t.cost
 }
 
-// evict drops the oldest group.
+// evict drops the oldest group or, if there is only the newest, the datagrams or that.
 func (t *track) evict() {
 	t.mu.Lock()
 	var old []*cursor
-	if len(t.groups) > 0 {
-		old = t.evictOldest()
+	if len(t.groups) > 0 || len(t.datagrams) > 0 {
+		old = t.evictNext()
 		t.stats.CacheEvictions[EvictBytes].Add(1)
 	}
 	t.mu.Unlock()
@@ -306,11 +336,8 @@ func (t *track) clear() {
 	for len(t.groups) > 0 {
 		old = append(old, t.evictOldest()...)
 	}
-	for _, d := range t.datagrams {
-		t.addCost(-len(d.object.Payload) - len(d.object.Properties) - objectOverhead)
-	}
-	t.datagrams, t.dgNext = nil, 0
-	t.wake()
+	t.dropDatagrams(len(t.datagrams))
+	t.changed.fire()
 	t.mu.Unlock()
 	cut(old, CutEnded)
 }
@@ -321,14 +348,7 @@ func (t *track) end(code wire.DoneCode, reason string) {
 	defer t.mu.Unlock()
 	if t.ended == nil {
 		t.ended = &ending{code: code, reason: reason}
-		t.wake()
-	}
-}
-
-func (t *track) wake() {
-	if t.changed != nil {
-		close(t.changed)
-		t.changed = nil
+		t.changed.fire()
 	}
 }
 
@@ -342,6 +362,7 @@ func (t *track) setProperties(p wire.Properties, largest wire.Opt[wire.Location]
 	t.props = p
 	if at, ok := largest.Get(); ok {
 		t.saw(at)
+		t.changed.fire()
 	}
 }
 
@@ -358,15 +379,32 @@ func (t *track) largestObject() (wire.Location, bool) {
 	return t.largest, t.published
 }
 
+// reached returns the largest group of which something is known, if only that it has begun.
+func (t *track) reached() (group uint64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := len(t.groups); n > 0 {
+		return max(t.largest.Group, t.groups[n-1].id), true
+	}
+	return t.largest.Group, t.published
+}
+
+// over reports whether no more objects will come.
+func (t *track) over() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ended != nil
+}
+
 // start returns the position of a subscriber that is to see everything cached from this group on,
 // and of the datagrams those yet to come.
 func (t *track) start(group uint64) position {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p := position{subgroup: t.base + uint64(len(t.arrivals)), datagram: t.dgNext}
-	for i, s := range t.arrivals {
-		if s != nil && s.header.Group >= group {
-			p.subgroup = t.base + uint64(i)
+	p := position{subgroup: t.next, datagram: t.dgNext}
+	for _, s := range t.arrivals {
+		if s.header.Group >= group {
+			p.subgroup = s.seq
 			break
 		}
 	}
@@ -379,22 +417,14 @@ func (t *track) start(group uint64) position {
 func (t *track) after(p *position, subs []*subgroup, dgs []datagram) (_ []*subgroup, _ []datagram, missed uint64, ended *ending, changed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	p.subgroup = max(p.subgroup, t.base)
-	for _, s := range t.arrivals[min(p.subgroup-t.base, uint64(len(t.arrivals))):] {
-		if s != nil {
-			subs = append(subs, s)
-		}
-	}
-	p.subgroup = t.base + uint64(len(t.arrivals))
+	first, _ := slices.BinarySearchFunc(t.arrivals, p.subgroup, func(s *subgroup, seq uint64) int { return cmp.Compare(s.seq, seq) })
+	subs = append(subs, t.arrivals[first:]...)
+	p.subgroup = t.next
 	if oldest := t.dgNext - uint64(len(t.datagrams)); p.datagram < oldest {
 		missed = oldest - p.datagram
 		p.datagram = oldest
 	}
-	for ; p.datagram < t.dgNext; p.datagram++ {
-		dgs = append(dgs, t.datagrams[p.datagram%maxDatagrams])
-	}
-	if t.changed == nil {
-		t.changed = make(chan struct{})
-	}
-	return subs, dgs, missed, t.ended, t.changed
+	dgs = append(dgs, t.datagrams[uint64(len(t.datagrams))-(t.dgNext-p.datagram):]...)
+	p.datagram = t.dgNext
+	return subs, dgs, missed, t.ended, t.changed.wait()
 }

@@ -73,7 +73,7 @@ func (lt *logTest) wantBooks() {
 		}
 	}
 	for _, d := range lt.track.datagrams {
-		sum += len(d.object.Payload) + len(d.object.Properties) + objectOverhead
+		sum += d.charged()
 	}
 	if lt.track.cost != sum || lt.cache.total.Load() != int64(sum) {
 		lt.Fatalf("books say track %d, cache %d; the log holds %d", lt.track.cost, lt.cache.total.Load(), sum)

@@ -13,14 +13,10 @@ import (
 
 // upstream feeds a track from one publisher's subscription.
 type upstream struct {
-	// Fixed.
 	link  *link
 	sub   *moqt.Subscription
 	stats *Stats
 	now   func() time.Time
-
-	mu    sync.Mutex // guards route, which changes if the publisher begins anew
-	route *route
 }
 
 // run copies what the publisher sends into the track's log, until the subscription ends. It returns
@@ -33,6 +29,10 @@ func (u *upstream) run(ctx context.Context) error {
 	for {
 		in, err := u.sub.Next(ctx)
 		if err != nil {
+			// Streams that are still open may end, but not keep everybody waiting.
+			late := time.AfterFunc(doneTimeout, u.sub.Close)
+			subgroups.Wait()
+			late.Stop()
 			return err
 		}
 		if in.Datagram != nil {
@@ -43,42 +43,44 @@ func (u *upstream) run(ctx context.Context) error {
 	}
 }
 
+// deliver calls take with the track that the publisher feeds. If that says that the publisher has begun anew, or the track
+// was replaced meanwhile, it does so again with the track that takes its place.
+func (u *upstream) deliver(take func(*track) (taken, restarted bool)) bool {
+	for {
+		rt := u.link.route.Load()
+		taken, restarted := take(rt.track)
+		if taken {
+			u.link.brought.Store(true)
+			return true
+		}
+		next := u.link.route.Load()
+		if restarted {
+			next = rt.restart(u.link)
+		}
+		if next == rt {
+			return false
+		}
+	}
+}
+
 // open begins the log of a subgroup; nil if it is not taken.
-func (u *upstream) open(h moqt.SubgroupHeader) (*track, *subgroup) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	s, restarted := u.route.track.openSubgroup(h, u.link, u.now())
-	if restarted {
-		u.route = u.route.restart(u.link)
-		s, _ = u.route.track.openSubgroup(h, u.link, u.now())
-	}
-	if s != nil {
-		u.link.brought.Store(true)
-	}
-	return u.route.track, s
+func (u *upstream) open(h moqt.SubgroupHeader) (in *track, s *subgroup) {
+	u.deliver(func(t *track) (taken, restarted bool) {
+		in = t
+		s, restarted = t.openSubgroup(h, u.link, u.now())
+		return s != nil, restarted
+	})
+	return in, s
 }
 
 func (u *upstream) takeDatagram(d *moqt.Datagram) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
 	u.stats.DatagramsIn.Add(1)
-	ok, restarted := u.route.track.addDatagram(*d, u.link, u.now())
-	if restarted {
-		u.route = u.route.restart(u.link)
-		ok, _ = u.route.track.addDatagram(*d, u.link, u.now())
-	}
-	if !ok {
+	taken := u.deliver(func(t *track) (taken, restarted bool) {
+		return t.addDatagram(*d, u.link, u.now())
+	})
+	if !taken {
 		u.stats.Refusals[RefusedDuplicate].Add(1)
-		return
 	}
-	u.link.brought.Store(true)
-}
-
-// current returns the route that the publisher feeds now.
-func (u *upstream) current() *route {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.route
 }
 
 // ingest copies one subgroup stream into the log as it arrives: what has come in of an object
@@ -109,8 +111,7 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 			break
 		}
 		if s.gone() {
-			u.stats.Refusals[RefusedTooLarge].Add(1)
-			r.Stop(wire.StreamExcessiveLoad)
+			u.dropped(t, r)
 			return
 		}
 		obj, err = r.Next()
@@ -129,6 +130,16 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 	s.finish(endReset, code)
 }
 
+// dropped stops a stream whose log has left the cache while it came in.
+func (u *upstream) dropped(t *track, r *moqt.SubgroupReader) {
+	code := wire.StreamCancelled
+	if !t.over() {
+		u.stats.Refusals[RefusedTooLarge].Add(1)
+		code = wire.StreamExcessiveLoad
+	}
+	r.Stop(code)
+}
+
 // copyPayload appends the payload of the current object, piece by piece.
 func (u *upstream) copyPayload(t *track, s *subgroup, r *moqt.SubgroupReader) error {
 	for {
@@ -141,5 +152,8 @@ func (u *upstream) copyPayload(t *track, s *subgroup, r *moqt.SubgroupReader) er
 		}
 		u.stats.BytesIn.Add(uint64(len(b)))
 		t.grew(s.append(b))
+		if s.gone() { // the rest of a large object need not come any more
+			return nil
+		}
 	}
 }
