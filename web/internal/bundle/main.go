@@ -14,7 +14,9 @@ var entries = []string{
 	"src/player.ts",  // defines <moq-player>
 	"src/worker.ts",  // the player's worker
 	"src/worklet.ts", // the player's audio worklet
+	"src/capture-worklet.ts",
 	"src/pages/index.ts",
+	"src/pages/publish.ts",
 }
 
 const out = "dist"

@@ -98,7 +98,7 @@ export class Chart {
 		c.setTransform(ratio, 0, 0, ratio, 0, 0);
 		c.clearRect(0, 0, w, h);
 		const { low, high, step } = this.#axis();
-		const left = 44;
+		const left = 52;
 		const bottom = h - 16;
 		const x = (at: number) => w - 4 - ((now - at) / SPAN) * (w - left - 4);
 		const y = (v: number) => bottom - ((v - low) / (high - low)) * (bottom - 8);

@@ -8,6 +8,9 @@ const shortRate = (bits: number): string =>
 	bits >= 999_500 ? `${+(bits / 1e6).toFixed(1)} M` : `${Math.round(bits / 1e3)} k`;
 const opt = (x: number | undefined, format: (x: number) => string): string => (x === undefined ? "–" : format(x));
 
+/** A track's name without what all of them begin with. */
+const short = (name: string | undefined): string => name?.replace(/^video-/, "") ?? "";
+
 /** The statistics below the picture: numbers, and charts of the last minute. */
 export class StatsPanel {
 	readonly element: HTMLElement;
@@ -122,8 +125,8 @@ export class StatsPanel {
 		const p50 = (d: Distribution | undefined) => d?.p50;
 		const p95 = (d: Distribution | undefined) => d?.p95;
 		for (const c of [this.#delay, this.#lateness, this.#bitrate]) {
-			c.name(0, small?.name ?? "");
-			c.name(1, better?.name ?? "");
+			c.name(0, short(small?.name));
+			c.name(1, short(better?.name));
 		}
 		this.#delay.push(s.at, [p50(small?.delay), p50(better?.delay), p95(shown?.delay)]);
 		this.#lateness.push(s.at, [p95(small?.lateness), p95(better?.lateness), p95(s.audio?.lateness)]);

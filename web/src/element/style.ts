@@ -21,7 +21,7 @@ export const STYLE = `
 }
 :host([hidden]) { display: none; }
 *, *::before, *::after { box-sizing: border-box; }
-[hidden][hidden] { display: none; }
+[hidden] { display: none !important; }
 button, input { font: inherit; color: inherit; }
 svg { width: 22px; height: 22px; display: block; }
 
@@ -119,8 +119,8 @@ canvas.screen { position: absolute; inset: 0; width: 100%; height: 100%; object-
 
 /* The statistics, below the picture in the page's colours. */
 .stats { margin-top: 12px; padding: 14px; border: 1px solid var(--line); border-radius: var(--radius); background: var(--panel); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(118px, 1fr)); gap: 1px; margin: 0 0 14px; border-radius: 9px; overflow: hidden; background: var(--line); border: 1px solid var(--line); }
-.numbers div { background: var(--panel-2); padding: 8px 11px; min-width: 0; }
+.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(118px, 1fr)); gap: 1px; margin: 0 0 14px; border-radius: 9px; overflow: hidden; background: var(--panel-2); border: 1px solid var(--line); }
+.numbers div { box-shadow: 0 0 0 1px var(--line); padding: 8px 11px; min-width: 0; }
 .numbers dt { color: var(--ink-2); font-size: 11.5px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .numbers dd { margin: 1px 0 0; font-size: 15px; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 12px; }

@@ -44,6 +44,8 @@ export interface SessionConfig {
 export interface IncomingRequest {
 	message: Message;
 	reply(m: Message): void;
+	/** The peer changes the request; it has been told that this is well. */
+	onUpdate: (params: Params) => void;
 	/** Resolves when the peer has ended the request. */
 	ended: Promise<void>;
 	/** Ends our side of the request's stream. */
@@ -435,15 +437,25 @@ export class Session {
 		if (!message) return;
 		const reply = (m: Message) => void writer.write(encodeMessage(m)).catch(() => undefined);
 		const close = () => void writer.close().catch(() => undefined);
-		const ended = reader
-			.parse(readMessage)
-			.then(
-				() => undefined,
-				() => undefined,
-			)
-			.then(() => undefined);
 		if (this.#config.onRequest) {
-			this.#config.onRequest({ message, reply, ended, close });
+			let end!: () => void;
+			const ended = new Promise<void>((resolve) => {
+				end = resolve;
+			});
+			const request: IncomingRequest = { message, reply, ended, close, onUpdate: () => undefined };
+			this.#config.onRequest(request);
+			try {
+				for (let m = await reader.parse(readMessage); m; m = await reader.parse(readMessage)) {
+					if (m.type !== "REQUEST_UPDATE") throw violation(`${m.type} on the stream of a ${message.type}`);
+					checkFits(m, message.type);
+					reply({ type: "REQUEST_OK", params: {}, properties: [] });
+					request.onUpdate(m.params);
+				}
+			} catch (err) {
+				if (err instanceof ProtocolError) throw err;
+			} finally {
+				end();
+			}
 			return;
 		}
 		reply({ type: "REQUEST_ERROR", code: 0x3, reason: "a player takes no requests" });
