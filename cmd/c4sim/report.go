@@ -132,7 +132,7 @@ compete, on Wi-Fi and with bursts; for cubic and bbr 8 %%. The reference's means
 are over 60 to 100 runs of c4 and 25 to 100 of the others, so that rows with two
 outcomes differ by chance.
 `, f.runs, f.seed, f.cc, len(all), f.runs)
-	report.Reference(b, compared, ref)
+	report.Reference(b, compared, ref, false)
 
 	fmt.Fprint(b, `
 ### Distributions
@@ -154,7 +154,7 @@ The reference with its marking corrected (each packet carries what its controlle
 asks for; C4 gets ECT(1) and the low-latency queue), but with the fault in the
 coupling of its AQM, which is switched on here too. 25 runs there.
 `)
-	report.Reference(b, ecn, refECN)
+	report.Reference(b, ecn, refECN, true)
 
 	fmt.Fprint(b, `
 ## The newest design

@@ -46,8 +46,13 @@ type outside struct {
 }
 
 // Reference writes a table for each group of scenarios with the deviations from
-// the reference, and a list of the rows outside the tolerance.
-func Reference(w io.Writer, rows []batch.Row, ref map[reference.Key]*reference.Row) {
+// the reference, and a list of the rows outside the tolerance. ecnFixed says that
+// the reference is the one with its marking corrected.
+func Reference(w io.Writer, rows []batch.Row, ref map[reference.Key]*reference.Row, ecnFixed bool) {
+	why := reasons
+	if ecnFixed {
+		why = reasonsECN
+	}
 	group := ""
 	var out []outside
 	within, total := map[string]int{}, map[string]int{}
@@ -117,7 +122,7 @@ func Reference(w io.Writer, rows []batch.Row, ref map[reference.Key]*reference.R
 	fmt.Fprintf(w, ".\n\n")
 	for _, o := range out {
 		fmt.Fprintf(w, "- **%s, %s**: %s. Standard error of the time here %.1f %%; the reference has %d runs.\n  %s\n",
-			o.scenario, o.cc, strings.Join(o.what, "; "), 100*o.stderr, o.refRuns, reason(o.scenario, referenceName(o.cc)))
+			o.scenario, o.cc, strings.Join(o.what, "; "), 100*o.stderr, o.refRuns, reason(why, o.scenario, referenceName(o.cc)))
 	}
 }
 

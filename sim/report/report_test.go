@@ -38,7 +38,7 @@ func TestReport(t *testing.T) {
 			compared = append(compared, r)
 		}
 	}
-	Reference(&b, compared, ref)
+	Reference(&b, compared, ref, false)
 	Newest(&b, rows, []string{"c4"}, ref)
 	Distributions(&b, rows, []string{"alone"})
 	text := b.String()
