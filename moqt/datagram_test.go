@@ -157,7 +157,7 @@ func TestDatagramQueue(t *testing.T) {
 			st.Errorf("got %+v", s)
 		}
 	})
-	// "If both are non-zero, the smaller of the two is used."
+	// "... if both are non-zero, the smaller of the two is used."
 	// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
 	runBlocked(t, Config{}, func(st *sessionTest, unblock, _ func()) {
 		p, _ := st.subscribed(wire.Params{

@@ -15,7 +15,7 @@ var (
 	// ErrGoingAway is returned for new requests after the peer's GOAWAY.
 	//
 	// "Upon receiving a GOAWAY on the control stream, an endpoint SHOULD NOT
-	// initiate new requests to the peer."
+	// initiate new requests to the peer ..."
 	// [MOQT-18] Section 10.4, GOAWAY
 	ErrGoingAway = errors.New("moqt: peer is going away")
 

@@ -107,7 +107,7 @@ func (s *Session) findJoined(h *handle, id uint64) (*Publication, *RequestError)
 
 // join computes the range.
 //
-// "The publisher receiving a Joining Fetch sets the End Location to {Joining Location.Group, Joining Location.Object + 1}.
+// "The publisher receiving a Joining Fetch sets the End Location to {Joining Location.Group, Joining Location.Object + 1}
 // ... For a Relative Joining Fetch, the publisher sets the Start Location to {Joining Location.Group - Joining Start, 0}. For
 // an Absolute Joining Fetch, the publisher sets the Start Location to {Joining Start, 0}."
 // [MOQT-18] Section 10.12.2.1, Joining Fetch Range Calculation
@@ -123,10 +123,12 @@ func (r *IncomingFetch) join(p *Publication, m *wire.Fetch) *RequestError {
 	case !forward:
 		// "A Joining Fetch is only permitted when the associated subscription has Forward State 1; otherwise the publisher
 		// MUST respond with a REQUEST_ERROR with error code INVALID_RANGE."
+		// [MOQT-18] Section 10.12.2, Joining Fetches
 		return invalid("the subscription does not forward")
 	case !ok:
 		// "If no Objects have been published for the track the publisher MUST respond with a REQUEST_ERROR with error code
 		// INVALID_RANGE."
+		// [MOQT-18] Section 10.12.2, Joining Fetches
 		return invalid("there were no objects when the subscription began")
 	}
 	r.Joining = p

@@ -180,7 +180,7 @@ func (r *FetchReader) answer(m wire.Message, malformed error) error {
 
 // check returns why this side must not touch the track.
 //
-// "For FETCH_OK messages: the subscriber MUST cancel the fetch."
+// "For FETCH_OK messages: the subscriber MUST cancel the fetch ..."
 // [MOQT-18] Section 2.5.1, Mandatory Track Properties
 func (r *FetchReader) check(m *wire.FetchOK, malformed error) *RequestError {
 	t, err := m.Properties.Track(r.s.version)

@@ -208,7 +208,7 @@ func TestFetchFails(t *testing.T) {
 		ps.wantStopped("given up", wire.StreamCancelled)
 		wantStopped(st, "late", st.openUni(`05 00`), wire.StreamCancelled)
 	})
-	// "For FETCH_OK messages: the subscriber MUST cancel the fetch."
+	// "For FETCH_OK messages: the subscriber MUST cancel the fetch ..."
 	// [MOQT-18] Section 2.5.1, Mandatory Track Properties
 	runSession(t, testSession{}, func(st *sessionTest) {
 		a, ps := start(st)
@@ -395,7 +395,7 @@ func TestIncomingFetch(t *testing.T) {
 			st.Errorf("priority %d", w.Priority())
 		}
 		// "If no Objects exist in the requested range, the publisher opens the unidirectional stream, sends the FETCH_HEADER
-		// and closes the stream with a FIN." [MOQT-18] Section 10.12.3, Fetch Handling
+		// ... and closes the stream with a FIN." [MOQT-18] Section 10.12.3, Fetch Handling
 		w.Close()
 		data := st.acceptUni()
 		data.wantHex("nothing", `05 00`)

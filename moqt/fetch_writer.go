@@ -197,8 +197,8 @@ func (w *FetchWriter) Write(b []byte) (int, error) {
 
 // Close ends the answer: all objects in the range that exist were sent.
 //
-// "If no Objects exist in the requested range, the publisher opens the unidirectional stream, sends the FETCH_HEADER and
-// closes the stream with a FIN."
+// "If no Objects exist in the requested range, the publisher opens the unidirectional stream, sends the FETCH_HEADER ...
+// and closes the stream with a FIN."
 // [MOQT-18] Section 10.12.3, Fetch Handling
 func (w *FetchWriter) Close() error {
 	if w.left > 0 {

@@ -27,6 +27,8 @@ func (s *Session) GoAway(uri string, timeout time.Duration) error {
 	again := s.leaving
 	s.leaving = true
 	// "The smallest peer Request ID that was not or might not have been processed prior to sending the GOAWAY."
+	// [MOQT-18] Section 10.4, GOAWAY
+	//
 	// Requests come in any order. Those with smaller ids that are still to come are refused, and their answers say so;
 	// those with larger ids were not seen.
 	id := s.seen.smallestUnused()
@@ -86,7 +88,7 @@ func (s *Session) receiveGoAway(m *wire.GoAway) error {
 	defer s.mu.Unlock()
 	select {
 	case <-s.goingAway:
-		// "The endpoint MUST close the session with a PROTOCOL_VIOLATION if it receives more than one GOAWAY on the
+		// "The endpoint MUST close the session with a PROTOCOL_VIOLATION ... if it receives more than one GOAWAY on the
 		// control stream or on a single request stream."
 		// [MOQT-18] Section 10.4, GOAWAY
 		return s.endLocked(&SessionError{Code: wire.SessionProtocolViolation, Reason: "second GOAWAY"})

@@ -55,7 +55,8 @@ func TestGoAway(t *testing.T) {
 			st.Fatal(err)
 		}
 		st.in.wantMessage("", &wire.GoAway{Timeout: 1000, RequestID: wire.Some[uint64](1)})
-		// "Sending a GOAWAY does not prevent the sender from initiating new requests."
+		// "Sending a GOAWAY does not prevent the sender from initiating new requests ..."
+		// [MOQT-18] Section 10.4, GOAWAY
 		background(st, func() (*Subscription, error) {
 			return st.s.Subscribe(context.Background(), SubscribeRequest{Track: trackA})
 		})
@@ -89,7 +90,8 @@ func TestPeerGoAway(t *testing.T) {
 		if g, ok := st.s.PeerGoAway(); !ok || g != (GoAway{URI: "moqt://b", Timeout: 100 * time.Millisecond}) {
 			st.Errorf("got %+v", g)
 		}
-		// "Upon receiving a GOAWAY on the control stream, an endpoint SHOULD NOT initiate new requests to the peer."
+		// "Upon receiving a GOAWAY on the control stream, an endpoint SHOULD NOT initiate new requests to the peer
+		// ..."
 		// [MOQT-18] Section 10.4, GOAWAY
 		for _, err := range []error{
 			errOf(st.s.Subscribe(st.Context(), SubscribeRequest{Track: trackB})),
@@ -105,6 +107,7 @@ func TestPeerGoAway(t *testing.T) {
 			}
 		}
 		// "The GOAWAY message does not impact subscription state."
+		// [MOQT-18] Section 10.4, GOAWAY
 		st.openUni(`70 07 00`)
 		if _, err := sub.Next(st.Context()); err != nil {
 			st.Error(err)

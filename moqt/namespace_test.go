@@ -347,7 +347,8 @@ func TestPrefixOverlap(t *testing.T) {
 		second := accept[*IncomingSubscribeNamespace](st)
 		second.Accept()
 		other.message("REQUEST_OK")
-		// "SUBSCRIBE_NAMESPACE and SUBSCRIBE_TRACKS have independent overlap spaces."
+		// "SUBSCRIBE_NAMESPACE and SUBSCRIBE_TRACKS have independent overlap spaces ..."
+		// [MOQT-18] Section 10.18, SUBSCRIBE_NAMESPACE
 		st.request(&wire.SubscribeTracks{RequestID: 22, Prefix: ns("live")})
 		accept[*IncomingSubscribeTracks](st)
 		// "If the new prefix would share a common prefix with another active subscription of the same type in the same
@@ -500,7 +501,7 @@ func TestTrackStatus(t *testing.T) {
 	})
 }
 
-// "[Endpoints] MUST reject requests referencing it with DOES_NOT_EXIST."
+// "... endpoints MUST NOT publish tracks or namespaces under it and MUST reject requests referencing it with DOES_NOT_EXIST."
 // [MOQT-18] Section 3.2.1, Reserved Namespaces; Section 3.2.2, Session-Level Tracks and Namespaces
 func TestReservedNamespaces(t *testing.T) {
 	runSession(t, testSession{server: true}, func(st *sessionTest) {
@@ -527,7 +528,8 @@ func TestReservedNamespaces(t *testing.T) {
 		}
 		st.wantNoRequest("the application knows nothing of it")
 		// "Unless otherwise specified, an endpoint that receives a request for an unrecognized reserved namespace MUST pass
-		// it to the Application."
+		// it to the Application ..."
+		// [MOQT-18] Section 3.2.1, Reserved Namespaces
 		st.request(&wire.Subscribe{RequestID: id, Track: wire.FullTrackName{Namespace: ns(".x")}})
 		accept[*IncomingSubscribe](st)
 		synctest.Wait()

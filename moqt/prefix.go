@@ -36,7 +36,7 @@ func (r *prefixRequest) others() prefixes {
 //
 // "Within a session, if a publisher receives a SUBSCRIBE_NAMESPACE with a Track Namespace Prefix that shares a common
 // prefix with an established SUBSCRIBE_NAMESPACE, it MUST respond with REQUEST_ERROR with error code PREFIX_OVERLAP.
-// SUBSCRIBE_NAMESPACE and SUBSCRIBE_TRACKS have independent overlap spaces."
+// SUBSCRIBE_NAMESPACE and SUBSCRIBE_TRACKS have independent overlap spaces ..."
 // [MOQT-18] Section 10.18, SUBSCRIBE_NAMESPACE
 func (r *prefixRequest) claim(prefix wire.Namespace) (blocked *handle) {
 	r.h.s.mu.Lock()

@@ -85,7 +85,7 @@ func (p *Publication) Context() context.Context { return p.h.ctx }
 // JoiningLocation returns the largest object when the subscriber last began to get objects.
 //
 // "A publisher MUST save the Largest Location communicated in SUBSCRIBE_OK, PUBLISH or REQUEST_UPDATE_OK that changes the
-// Forward State from 0 to 1. This value is called the Joining Location and can be used in a Joining FETCH."
+// Forward State from 0 to 1. This value is called the Joining Location and can be used in a Joining FETCH ..."
 // [MOQT-18] Section 5.1, Subscriptions
 func (p *Publication) JoiningLocation() (wire.Location, bool) {
 	p.mu.Lock()
@@ -116,8 +116,8 @@ func (p *Publication) largestNow() wire.Opt[wire.Location] {
 
 // errPast refuses a filter for a range that has passed.
 //
-// "If the publisher cannot satisfy the requested Subscription Filter or if the entire End Group has already been published
-// it SHOULD send a REQUEST_ERROR with code INVALID_RANGE."
+// "If the publisher cannot satisfy the requested Subscription Filter ... or if the entire End Group has already been
+// published it SHOULD send a REQUEST_ERROR with code INVALID_RANGE."
 // [MOQT-18] Section 5.1.2, Subscription Filters
 //
 // Whether the group of the largest object is complete is not known here, so it counts as to come.

@@ -84,9 +84,11 @@ func (s *Session) Publish(ctx context.Context, req PublishRequest) (*Publication
 // published takes over what the subscriber's PUBLISH_OK says. If it starts a publication that was offered paused, the Joining
 // Location is what is largest now: that is where the objects begin, so that is what a joining FETCH must end with.
 //
-// "If omitted from SUBSCRIBE or PUBLISH_OK, the subscription is unfiltered." "If the parameter is omitted from any other
-// message, the default value is 1."
-// [MOQT-18] Section 10.2.9, SUBSCRIPTION FILTER Parameter; Section 10.2.12, FORWARD Parameter
+// "If omitted from SUBSCRIBE or PUBLISH_OK, the subscription is unfiltered."
+// [MOQT-18] Section 10.2.9, SUBSCRIPTION FILTER Parameter
+//
+// "If the parameter is omitted from any other message, the default value is 1."
+// [MOQT-18] Section 10.2.12, FORWARD Parameter
 func (p *Publication) published(params *wire.Params) {
 	params.Forward = wire.Some(params.Forward.Or(wire.DefaultForward))
 	largest := p.largestNow()

@@ -273,7 +273,8 @@ func TestIncomingPublishEnds(t *testing.T) {
 					st.Error("accepted")
 				}
 				if name == "done" {
-					// "A subscriber MUST send exactly one PUBLISH_OK or REQUEST_ERROR in response to a PUBLISH."
+					// "A subscriber MUST send exactly one PUBLISH_OK ... or REQUEST_ERROR in response to a PUBLISH."
+					// [MOQT-18] Section 5.1, Subscriptions
 					if _, ok := ps.message("answer").(*wire.RequestError); !ok {
 						st.Error("no answer")
 					}

@@ -375,7 +375,8 @@ func TestTokens(t *testing.T) {
 		}
 		ask(st, 8, register(1, "def"))
 		want(st, "registered anew", value("def"))
-		// "... MUST register the Token Alias, in the token cache, even if the message fails for other reasons."
+		// "... MUST register the Token Alias, in the token cache, even if the message fails for other reasons ..."
+		// [MOQT-18] Section 10.2.2, AUTHORIZATION TOKEN Parameter
 		refused := st.request(&wire.PublishNamespace{
 			RequestID: 10, Namespace: ns("."), Params: wire.Params{AuthTokens: []wire.Token{register(3, "g")}},
 		})

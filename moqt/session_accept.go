@@ -85,6 +85,7 @@ func (s *Session) serveStream(h *handle) {
 	if !typ.OpensRequest() {
 		// "Bidirectional streams MUST NOT begin with any other message type unless negotiated. If they do, the peer MUST
 		// close the Session with a PROTOCOL_VIOLATION."
+		// [MOQT-18] Section 3.3, Session initialization
 		s.violation(typ.String() + " begins a request stream")
 		return
 	}
@@ -219,8 +220,8 @@ func requestFields(m wire.Message) (id uint64, tokens *[]wire.Token) {
 
 // servable reports whether the application may see a request for the name in it.
 //
-// "A Track Namespace whose first field is exactly `.` is reserved and MUST NOT be used for any purpose; endpoints ...
-// MUST reject requests referencing it with DOES_NOT_EXIST."
+// "A Track Namespace whose first field is exactly `.` ... is reserved and MUST NOT be used for any purpose; endpoints
+// ... MUST reject requests referencing it with DOES_NOT_EXIST."
 // [MOQT-18] Section 3.2.1, Reserved Namespaces
 //
 // "An endpoint that receives a request for an unrecognized session-level track or namespace MUST reject it with

@@ -10,7 +10,7 @@ import (
 
 // urgencyControl is that of control and request streams.
 //
-// "The control streams SHOULD be prioritized highest, followed by the bidi request streams and then all subscribed
+// "... the control streams SHOULD be prioritized highest, followed by the bidi request streams and then all subscribed
 // Objects."
 // [MOQT-18] Section 7.2, Scheduling Algorithm
 //

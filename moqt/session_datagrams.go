@@ -13,8 +13,8 @@ import (
 // goroutine of its own hands them over, begun with the first one: transports block when
 // their queue is full, and what waits there can no longer be dropped.
 //
-// "Implementations SHOULD either minimize datagram queueing, or use datagram queueing mechanisms that support time
-// bounds."
+// "... implementations SHOULD either minimize datagram queueing, or use datagram queueing mechanisms that support time
+// bounds ..."
 // [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
 type datagramQueue struct {
 	s    *Session

@@ -9,7 +9,7 @@ import (
 // sendGoAway asks the peer to make the request anew elsewhere.
 //
 // "When sent on a request stream, the sender SHOULD reset the stream with GOING_AWAY after the indicated timeout. A value of
-// 0 indicates the sender has no specific timeout."
+// 0 indicates the sender has no specific timeout ..."
 // [MOQT-18] Section 10.4, GOAWAY
 func (h *handle) sendGoAway(uri string, timeout time.Duration) error {
 	if !h.s.server && uri != "" {

@@ -8,7 +8,7 @@ import (
 
 // receiveUpdate takes a REQUEST_UPDATE.
 func (h *handle) receiveUpdate(m *wire.RequestUpdate) error {
-	// "The sender of a request can later send a REQUEST_UPDATE on the same bidi stream as the request to modify it. A
+	// "The sender of a request ... can later send a REQUEST_UPDATE on the same bidi stream as the request to modify it. A
 	// subscriber can also send REQUEST_UPDATE to modify parameters of a subscription established with PUBLISH."
 	// [MOQT-18] Section 10.9, REQUEST_UPDATE
 	if h.local && (h.opener != wire.MsgPublish || h.awaitsAnswer()) {
@@ -108,7 +108,7 @@ func (h *handle) updateAnswered(m wire.Message, a updateAnswer) error {
 	h.mu.Lock()
 	if len(h.updates) == 0 {
 		h.mu.Unlock()
-		// "The receiver of a REQUEST_UPDATE MUST respond with exactly one REQUEST_OK or REQUEST_ERROR."
+		// "The receiver of a REQUEST_UPDATE MUST respond with exactly one REQUEST_OK or REQUEST_ERROR ..."
 		// [MOQT-18] Section 10.9, REQUEST_UPDATE
 		return unexpected(m)
 	}

@@ -423,7 +423,7 @@ func TestSubgroupEnds(t *testing.T) {
 	stream := unhex(`5d 07 05 06 09 | 03 02 0209 03 "abc" | 00 00 01 "d"`)
 	const header, first, all = 5, 13, 17
 	for n := range len(stream) + 1 {
-		// "If a stream ends gracefully in the middle of a serialized Object, the session SHOULD be closed with a
+		// "If a stream ends gracefully ... in the middle of a serialized Object, the session SHOULD be closed with a
 		// PROTOCOL_VIOLATION." [MOQT-18] Section 11.4, Streams
 		t.Run(fmt.Sprintf("FIN after %d", n), func(t *testing.T) {
 			runSession(t, testSession{}, func(st *sessionTest) {

@@ -29,7 +29,7 @@ type SubgroupWriter struct {
 // OpenSubgroup opens a stream for objects of a subgroup. It blocks while the peer allows no more streams. It fails with
 // [ErrNotForwarding] in Forward State 0.
 //
-// "The publisher does not send Objects if the Forward State is 0."
+// "The publisher does not send Objects if the Forward State is 0 ..."
 // [MOQT-18] Section 5.1, Subscriptions
 func (p *Publication) OpenSubgroup(ctx context.Context, h SubgroupHeader) (*SubgroupWriter, error) {
 	if err := p.maySend(); err != nil {

@@ -47,8 +47,8 @@ func (sub *Subscription) setInfo(params *wire.Params, props wire.Properties) *Re
 
 // refuseMandatory returns the refusal of a track that needs something nobody here understands.
 //
-// "When an endpoint receives Track Properties containing a Mandatory Track Property type that it does not understand, it
-// MUST NOT process or forward that track."
+// "When an endpoint receives Track Properties ... containing a Mandatory Track Property type that it does not understand,
+// it MUST NOT process or forward that track ..."
 // [MOQT-18] Section 2.5.1, Mandatory Track Properties
 func refuseMandatory(t *wire.TrackProperties) *RequestError {
 	typ, ok := t.Mandatory.Get()
@@ -77,7 +77,7 @@ func (sub *Subscription) answer(m wire.Message, malformed error) error {
 			return nil
 		}
 		if refused := sub.setInfo(&m.Params, m.Properties); refused != nil {
-			// "For SUBSCRIBE_OK messages: the subscriber MUST cancel the subscription."
+			// "For SUBSCRIBE_OK messages: the subscriber MUST cancel the subscription ..."
 			// [MOQT-18] Section 2.5.1, Mandatory Track Properties
 			sub.h.abort(wire.StreamCancelled, refused)
 			sub.s.retireAlias(m.TrackAlias)

@@ -56,7 +56,10 @@ func (c *tokenCache) register(t wire.Token) error {
 // registered even if the message is refused for an unknown alias.
 //
 // "The receiver of a message referencing an Alias that is not currently registered MUST reject the message with
-// UNKNOWN_AUTH_TOKEN_ALIAS." There is no such code for a request; MALFORMED_AUTH_TOKEN is the nearest.
+// UNKNOWN_AUTH_TOKEN_ALIAS."
+// [MOQT-18] Section 10.2.2, AUTHORIZATION TOKEN Parameter
+//
+// There is no such code for a request; MALFORMED_AUTH_TOKEN is the nearest (docs/protocol/deviations.md).
 func (c *tokenCache) resolve(tokens []wire.Token) (out []wire.Token, refused *RequestError, err error) {
 	for _, t := range tokens {
 		switch t.AliasType {

@@ -19,9 +19,10 @@ type Key struct {
 // class compares what counts between requests.
 //
 // "If two objects have different subscriber priorities associated with them, the
-// one with the highest subscriber priority is scheduled to be sent first. If two
+// one with the highest subscriber priority is scheduled to be sent first. ... If two
 // objects have the same subscriber priority, but different publisher priorities,
 // the one with the highest publisher priority is scheduled to be sent first."
+// [MOQT-18] Section 7.2, Scheduling Algorithm
 func (k *Key) class(o *Key) int {
 	if c := cmp.Compare(k.Subscriber, o.Subscriber); c != 0 {
 		return c
@@ -37,6 +38,7 @@ func (k *Key) class(o *Key) int {
 // lowest Subgroup ID (for objects with forwarding preference Subgroup), or the
 // lowest Object ID (for objects with forwarding preference Datagram) is scheduled
 // to be sent first."
+// [MOQT-18] Section 7.2, Scheduling Algorithm
 func (k *Key) within(o *Key) int {
 	c := cmp.Compare(k.Group, o.Group)
 	if k.Descending {

@@ -19,7 +19,7 @@ import (
 )
 
 // defaultPort is that of URLs without one.
-// [MOQT-18] Section 3.1.2, MOQT URI Scheme
+// [MOQT-18] Section 3.1.1, MOQT URI Scheme
 const defaultPort = 443
 
 const defaultDialTimeout = 10 * time.Second

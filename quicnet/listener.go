@@ -250,7 +250,7 @@ func (l *Listener) serve(qc *quic.Conn) {
 		return
 	}
 	if !qc.ConnectionState().SupportsDatagrams.Remote {
-		// "[QUIC-DATAGRAM] MUST be supported and negotiated in the QUIC connection used for MOQT"
+		// "The QUIC DATAGRAM extension ... MUST be supported and negotiated in the QUIC connection used for MOQT ..."
 		// [MOQT-18] Section 3.1, Session establishment
 		qc.CloseWithError(codeProtocolViolation, "MOQT needs QUIC datagrams")
 		return
