@@ -39,7 +39,7 @@ export class StatsPanel {
 		title: "Buffer and skew",
 		series: [
 			{ label: "buffer", color: "--good" },
-			{ label: "sound − picture", color: "--warm" },
+			{ label: "A/V skew", color: "--warm" },
 		],
 		top: 80,
 		format: ms,
@@ -61,24 +61,25 @@ export class StatsPanel {
 		this.element.setAttribute("aria-label", "Statistics");
 		const numbers = document.createElement("dl");
 		numbers.className = "numbers";
-		for (const [key, label] of [
-			["showing", "Showing"],
-			["delay", "Capture to screen"],
-			["buffer", "Buffer"],
-			["skew", "Sound − picture"],
-			["framerate", "Frame rate"],
-			["bitrate", "Bit rate"],
-			["rtt", "Round trip"],
-			["cancelled", "Groups cancelled"],
-			["dropped", "Groups dropped"],
-			["audio", "Sound by"],
-			["lost", "Sound lost"],
-			["first", "First picture"],
+		for (const [key, label, title] of [
+			["showing", "Showing", "The rendition on the screen"],
+			["delay", "Delay", "From capture to screen; true if the clocks of both machines are"],
+			["buffer", "Buffer", "How long frames wait so that late ones are in time"],
+			["skew", "A/V skew", "How much later the sound is than the picture"],
+			["framerate", "Frames", "Pictures shown in the last second"],
+			["bitrate", "Bit rate", "All tracks together"],
+			["rtt", "Round trip", "Of the connection, where the browser tells"],
+			["cancelled", "Cancelled", "Groups given up because they were too late"],
+			["dropped", "Dropped", "Groups not shown to their end for other reasons"],
+			["audio", "Sound by", "How the sound travels"],
+			["lost", "Lost sound", "Packets of sound that came too late or not at all"],
+			["first", "First picture", "From the start to the first picture"],
 		] as const) {
 			const row = document.createElement("div");
 			const dt = document.createElement("dt");
 			const dd = document.createElement("dd");
 			dt.textContent = label;
+			row.title = title;
 			dd.textContent = "–";
 			row.append(dt, dd);
 			numbers.append(row);
@@ -99,9 +100,9 @@ export class StatsPanel {
 		const [small, better] = s.video;
 		const shown = s.video.find((v) => v.name === s.showing);
 		const sum = (f: (v: (typeof s.video)[number]) => number) => String(s.video.reduce((n, v) => n + f(v), 0));
-		this.#set("showing", s.showing ?? "–");
+		this.#set("showing", short(s.showing) || "–");
 		this.#set("delay", opt(shown?.delay?.p50, ms));
-		this.#set("buffer", `${opt(s.buffer, ms)}${s.target === "auto" ? " auto" : ""}`);
+		this.#set("buffer", opt(s.buffer, ms));
 		this.#set("skew", opt(s.skew, ms));
 		this.#set("framerate", `${s.framerate} /s`);
 		this.#set("bitrate", rate(s.bitrate));
@@ -138,7 +139,6 @@ export class StatsPanel {
 		const dd = this.#numbers.get(key);
 		if (dd && dd.textContent !== text) {
 			dd.textContent = text;
-			dd.title = text;
 		}
 	}
 }

@@ -17,6 +17,8 @@ const DECODE_AHEAD: Millis = 150;
 const IN_DECODER = 4;
 /** A picture that takes longer says nothing of the next ones. */
 const MAX_DECODE_TIME: Millis = 100;
+/** Frames whose arrival is remembered; more than ever wait. */
+const MAX_ARRIVALS = 1000;
 /** So many errors of the decoder without a picture between them, and it cannot decode this. */
 const MAX_ERRORS = 3;
 
@@ -46,6 +48,8 @@ interface Pending {
 	capture: number | undefined;
 	group: number;
 	fed: Millis;
+	/** When it came from the network. */
+	arrived: Millis;
 	/** The decoder had nothing else to do. */
 	alone: boolean;
 }
@@ -62,6 +66,7 @@ export class VideoTrack {
 	#decoder: VideoDecoder | undefined;
 	#config: Uint8Array | undefined;
 	#pending = new Map<number, Pending>();
+	#arrivals = new Map<number, Millis>();
 	#needKey = true;
 	#errors = 0;
 	#closed = false;
@@ -150,10 +155,10 @@ export class VideoTrack {
 		const ready = now + (this.#decodeTime ?? 5);
 		const late = this.#clock.lateness(this.rendition.name, f.pts, ready);
 		if (late !== undefined) this.#lateness.add(late);
-		if (this.#clock.arrived(this.rendition.name, "video", f.pts, ready)) {
-			this.#events.timeline();
-		}
 		this.#groups.push(group, f);
+		const timestamp = Math.round(f.pts);
+		this.#arrivals.set(timestamp, now);
+		if (this.#arrivals.size > MAX_ARRIVALS) this.#arrivals.delete(this.#arrivals.keys().next().value as number);
 	}
 
 	/** Hands the decoder what is due soon. */
@@ -203,7 +208,9 @@ export class VideoTrack {
 		if (f.key) this.#needKey = false;
 		else if (this.#needKey) return;
 		const timestamp = Math.round(f.pts);
-		this.#pending.set(timestamp, { capture: f.capture, group, fed: now, alone: this.#pending.size === 0 });
+		const arrived = this.#arrivals.get(timestamp) ?? now;
+		this.#arrivals.delete(timestamp);
+		this.#pending.set(timestamp, { capture: f.capture, group, fed: now, arrived, alone: this.#pending.size === 0 });
 		if (this.#pending.size > 64) this.#pending.delete(this.#pending.keys().next().value as number);
 		try {
 			this.#decoder ??= this.#open();
@@ -258,6 +265,8 @@ export class VideoTrack {
 		const took = now - p.fed;
 		// What waits in the decoder behind others is not what decoding takes; and the first one pays for its start.
 		if (p.alone && took < MAX_DECODE_TIME) this.#decodeTime = (this.#decodeTime ?? 5) * 0.9 + took * 0.1;
+		// A frame is ready when it is decoded; what it waited for its turn before that was free.
+		if (this.#clock.arrived(this.rendition.name, "video", frame.timestamp, p.arrived + took)) this.#events.timeline();
 		this.#events.picture({
 			pts: frame.timestamp,
 			group: p.group,
