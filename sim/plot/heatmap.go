@@ -1,6 +1,9 @@
 package plot
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // HeatMap is a table of values as colours, with the values written in. Values
 // are shaded from Low to High; NaN stays white.
@@ -11,6 +14,7 @@ type HeatMap struct {
 	Low, High    float64
 	Format       string // of a value, such as "%.2f"
 	HighIsBetter bool
+	MiddleIsBest bool // of Low and High
 }
 
 const (
@@ -51,7 +55,10 @@ func (h *HeatMap) color(v float64) string {
 		return "#ffffff"
 	}
 	t := min(max((v-h.Low)/(h.High-h.Low), 0), 1)
-	if !h.HighIsBetter {
+	switch {
+	case h.MiddleIsBest:
+		t = 1 - 2*math.Abs(t-0.5)
+	case !h.HighIsBetter:
 		t = 1 - t
 	}
 	mix := func(a, b, t float64) int { return int(a + (b-a)*t) }

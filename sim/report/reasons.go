@@ -31,8 +31,8 @@ var reasons = map[[2]string]string{
 
 // reasonsECN explains rows outside the tolerance where marking is as it should be.
 var reasonsECN = map[[2]string]string{
-	{"ecn_cubic", "c4"}: "The reference, made again, has two outcomes: 13 s (three runs of five) and 29 s. Its client sends the first acknowledgement of the connection 45 ms late, " +
-		"so that its C4 starts without a peak rate; here it starts with one, and takes 22 s.",
+	{"ecn_cubic", "c4"}: "The reference, made again, has two outcomes: 13 s (three runs of five) and 29 s. There the second datagram of the handshake overtakes the first, " +
+		"through the low-latency queue, and the client's first acknowledgement comes 45 ms late, so that C4 starts without a peak rate; here it starts with one, and takes 22 s.",
 	{"ecn_bbr", "c4"}:    "The reference, made again, spreads from 14.5 to 25.6 s over five runs.",
 	{"ecn_c4", "*"}:      "Wide clusters; means of 25 runs differ by this much.",
 	{"ecn_cubic", "bbr"}: "Two clusters, at 7 and 10 s, as without marks.",

@@ -121,7 +121,7 @@ func (r *Result) Figures() map[string]*plot.Figure {
 		})
 		inter.AddHeatMap(&plot.HeatMap{
 			Title: fmt.Sprintf("%d against %d: share of the row's controller, 1 is fair", mix[0], mix[1]), Rows: ccs, Cols: ccs, Format: "%.2f",
-			Low: 0, High: 2, HighIsBetter: true, Values: values(r.Inter[i], func(c Cell) float64 { return c.Share }),
+			Low: 0, High: 2, MiddleIsBest: true, Values: values(r.Inter[i], func(c Cell) float64 { return c.Share }),
 		})
 	}
 
