@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { freePort, openPage, Program, relayUrl, startClip, startRelay, useBrowser, watch } from "./harness.ts";
+import { Link } from "./link.ts";
 
 useBrowser();
 
@@ -20,6 +21,39 @@ test("the clip is seen and heard", async () => {
 	expect(stats?.firstPicture).toBeLessThan(3000);
 	await player.screenshot("player-dark");
 });
+
+test.each([
+	["LOC", "live/clip", ["--packaging", "loc"], true],
+	["the hang catalog, with sound on streams", "live/clip.hang", [], false],
+])("%s", async (what, namespace, args, datagrams) => {
+	const port = await freePort();
+	await startRelay(port);
+	await startClip(port, ...args, "--namespace", namespace);
+	const player = await watch(port, { namespace });
+	await player.waitPlaying(what);
+	expect((await player.info()).stats?.audio?.datagrams).toBe(datagrams);
+});
+
+test("a narrow link costs the better picture, and a wide one brings it back", async () => {
+	const port = await freePort();
+	await startRelay(port);
+	await startClip(port);
+	const link = await Link.open(port);
+	const fingerprint = await (await fetch(`${relayUrl(port)}certificate.sha256`)).text();
+	const player = await watch(port, { url: `https://127.0.0.1:${link.port}/`, fingerprint, latency: "150" });
+	await player.waitPlaying("at first");
+	const showing = async () => (await player.info()).stats?.showing;
+	await expect.poll(showing, { timeout: 20_000 }).toBe("video-720p");
+	link.rate = 1e6;
+	await expect.poll(showing, { timeout: 20_000 }).toBe("video-360p");
+	await player.waitPlaying("on the narrow link");
+	await player.page.waitForTimeout(3000);
+	const { stats } = await player.info();
+	expect(stats?.showing).toBe("video-360p");
+	link.rate = Number.POSITIVE_INFINITY;
+	await expect.poll(showing, { timeout: 60_000 }).toBe("video-720p");
+	await player.waitPlaying("on the wide link");
+}, 150_000);
 
 test("sound and picture stay together", async () => {
 	const port = await freePort();

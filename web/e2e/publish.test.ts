@@ -84,6 +84,14 @@ test("what the page publishes is seen and heard in the player, with its delay to
 	expect(Math.abs(middle(measured) - middle(shown))).toBeLessThan(34);
 });
 
+test.each(["vp9", "av1"])("%s", async (codec) => {
+	const port = await freePort();
+	await startRelay(port);
+	await publish(port, { codec, height: "360", bitrate: "1", framerate: "15" });
+	const player = await watch(port, { namespace: "live/studio" });
+	await player.waitPlaying(codec);
+});
+
 test("the player notices when the page stops", async () => {
 	const port = await freePort();
 	await startRelay(port);
