@@ -151,6 +151,14 @@ test("offsets never jump down by less than what one would skip for", () => {
 	expect(moved).toBeLessThan(20);
 });
 
+test("what is too much by more than a moment's worth is not kept for long", () => {
+	const f = new Feed(300);
+	f.run(2000);
+	f.clock.target = 100;
+	f.run(2500);
+	expect(f.clock.buffer).toBeCloseTo(100, 0);
+});
+
 describe("sound", () => {
 	test("waits for its output, and the picture leads by no more than allowed", () => {
 		const f = new Feed(20);

@@ -21,6 +21,9 @@ const SLEW_DOWN = 15;
 const SLEW_UP = 40;
 const JUMP_UP: Millis = 40;
 const JUMP_DOWN: Millis = 250;
+/** What is too much by so much for so long is jumped over too. */
+const EXCESS: Millis = 60;
+const EXCESS_TIME: Millis = 2000;
 
 /** If all that came for this long was late, the way has become longer. */
 const ALL_LATE: Millis = 800;
@@ -50,6 +53,8 @@ export class PlayoutClock {
 	/** How much later the sound is. */
 	#lag: Millis = 0;
 	#at: Millis = 0;
+	/** Since when the offset has been larger than wanted by EXCESS. */
+	#excessSince: Millis | undefined;
 	#outputLatency: Millis | undefined;
 
 	constructor(target: Target = "auto") {
@@ -121,7 +126,10 @@ export class PlayoutClock {
 			return;
 		}
 		const by = want.video - this.#offset;
-		if (by > JUMP_UP || by < -JUMP_DOWN) this.#offset = want.video;
+		if (by > -EXCESS) this.#excessSince = undefined;
+		else this.#excessSince ??= now;
+		const lasting = this.#excessSince !== undefined && now - this.#excessSince > EXCESS_TIME;
+		if (by > JUMP_UP || by < -JUMP_DOWN || lasting) this.#offset = want.video;
 		else this.#offset += Math.min(SLEW_UP * seconds, Math.max(-SLEW_DOWN * seconds, by));
 		this.#lag += Math.min(SLEW_UP * seconds, Math.max(-SLEW_DOWN * seconds, want.lag - this.#lag));
 	}
