@@ -44,7 +44,9 @@ export class Stage {
 	#session: Session | undefined;
 	#namespace: Namespace = [];
 	#listing = "";
+	/** Those that automatic quality chooses from, the smallest first; and all that can be chosen. */
 	#video: Rendition[] = [];
+	#allVideo: Rendition[] = [];
 	#audio: Rendition[] = [];
 	#small: VideoTrack | undefined;
 	#better: VideoTrack | undefined;
@@ -101,7 +103,7 @@ export class Stage {
 
 	/** The video tracks one can choose from, the best first. */
 	get choices(): Rendition[] {
-		return [...this.#video].reverse();
+		return [...this.#allVideo].reverse();
 	}
 
 	get hasSound(): boolean {
@@ -133,9 +135,8 @@ export class Stage {
 		this.#fail = fail;
 		// Of several contents the first is taken, with its renditions; what has no alternate group stands alone.
 		const group = video.find((r) => r.altGroup !== undefined)?.altGroup;
-		this.#video = (group === undefined ? video.slice(0, 1) : video.filter((r) => r.altGroup === group)).sort(
-			(a, b) => a.width * a.height - b.width * b.height || a.bitrate - b.bitrate,
-		);
+		this.#video = (group === undefined ? video.slice(0, 1) : video.filter((r) => r.altGroup === group)).sort(bySize);
+		this.#allVideo = video.sort(bySize);
 		this.#audio = audio.filter((r) => r.language === audio[0]?.language);
 		this.#control = new QualityControl(this.#video.length);
 		this.#lastObject = performance.now();
@@ -177,7 +178,7 @@ export class Stage {
 	/** Makes the subscriptions fit the quality that is wanted. */
 	#choose(): void {
 		if (!this.#session) return;
-		const fixed = this.#video.find((r) => r.name === this.#quality);
+		const fixed = this.#allVideo.find((r) => r.name === this.#quality);
 		const small = fixed ?? this.#video[0];
 		const better = fixed ? undefined : this.#video[this.#control.level];
 		this.#small = this.#receive("small", this.#small, small);
@@ -252,6 +253,7 @@ export class Stage {
 		if (t === this.#better && reason instanceof PlayerError) {
 			// It cannot be decoded after all, but the smaller one may.
 			this.#video = this.#video.filter((r) => r !== t.rendition);
+			this.#allVideo = this.#allVideo.filter((r) => r !== t.rendition);
 			this.#control = new QualityControl(this.#video.length);
 			this.#choose();
 			return;
@@ -382,6 +384,10 @@ export class Stage {
 			reconnects,
 		};
 	}
+}
+
+function bySize(a: Rendition, b: Rendition): number {
+	return a.width * a.height - b.width * b.height || a.bitrate - b.bitrate;
 }
 
 function undecodable(catalog: Catalog): PlayerError {
