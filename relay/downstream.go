@@ -23,6 +23,7 @@ type subscriber struct {
 	cfg   *Config
 	stats *Stats
 
+	joined  time.Time // when it began, or resumed
 	cursors sync.WaitGroup
 	open    []*cursor     // those that may still run, oldest first
 	sweepAt int           // length of open at which those that are over are taken out
@@ -43,6 +44,7 @@ func (s *subscriber) run(ctx context.Context) {
 	s.stats.Subscribers.Add(1)
 	defer s.stats.Subscribers.Add(-1)
 
+	s.joined = s.cfg.Now()
 	state := s.pub.State()
 	from := s.joinAt(state)
 	pos := s.track.start(from.Group)
@@ -63,6 +65,7 @@ func (s *subscriber) run(ctx context.Context) {
 		}
 		if state.Forward && (!was.Forward || state.Start != was.Start) {
 			// Resumed or moved: at the start of the current group again, but nothing twice.
+			s.joined = s.cfg.Now()
 			from = s.joinAt(state)
 			pos.subgroup = max(s.track.start(from.Group).subgroup, seen)
 		}
@@ -135,7 +138,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
 		return
 	}
-	c := &cursor{subgroup: g, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, opened: make(chan struct{})}
+	c := &cursor{subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, joined: s.joined, opened: make(chan struct{})}
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
@@ -219,10 +222,12 @@ func (s *subscriber) finish(ctx context.Context, code wire.DoneCode, reason stri
 // cursor sends one subgroup to one subscriber.
 type cursor struct {
 	subgroup *subgroup
+	of       *subscriber
 	cfg      *Config
 	stats    *Stats
 	from     uint64        // first object id to send
 	timeout  time.Duration // age at which an object is too old to send; 0 is none
+	joined   time.Time     // ages are counted from here on
 
 	// Streams are opened in the order of arrival: among equal priorities the older one is sent first.
 	after  <-chan struct{} // closed when the cursor before has its stream
@@ -334,11 +339,17 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 //
 // "... if the time elapsed exceeds OBJECT_DELIVERY_TIMEOUT, it MUST reset the underlying transport stream with the reset
 // stream code DELIVERY_TIMEOUT" [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+//
+// What was there before the subscriber came counts as having arrived with it; see docs/protocol/deviations.md.
 func (c *cursor) inTime(w *moqt.SubgroupWriter, offset int) bool {
 	if c.timeout == 0 {
 		return true
 	}
-	until := c.subgroup.arrivedAt(offset).Add(c.timeout)
+	arrived := c.subgroup.arrivedAt(offset)
+	if arrived.Before(c.joined) {
+		arrived = c.joined
+	}
+	until := arrived.Add(c.timeout)
 	if c.cfg.Now().After(until) {
 		c.cut(CutTimeout)
 		return false

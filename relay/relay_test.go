@@ -704,6 +704,35 @@ func TestDeliveryTimeout(t *testing.T) {
 	})
 }
 
+// A delivery timeout does not take from a late joiner what its group begins with, nor a catalog; what goes out too late
+// afterwards is given up even if the transport would take it.
+func TestDeliveryTimeoutOfALateJoiner(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		pub := rt.publisher()
+		rt.drain(rt.dial(moqt.PipeConfig{}).subscribe("video", wire.Params{}))
+		w := pub.group("video", 1)
+		pub.write(w, 1, 0)
+		time.Sleep(5 * time.Second)
+		timeout := wire.Params{ObjectDeliveryTimeout: wire.Some(wire.MillisOf(500 * time.Millisecond))}
+		blocked := rt.dial(moqt.PipeConfig{MaxUniStreams: 2}) // one is the control stream's
+		s := blocked.subscribe("video", timeout)
+		r := rt.next(s)
+		rt.wantObject(r, 1, 0)
+		pub.groups("video", 1, 2) // for which there is no stream yet
+		time.Sleep(time.Second)
+		w.Close()
+		if _, err := r.Next(); err != io.EOF {
+			t.Fatal(err)
+		}
+		r = rt.next(s)
+		_, err := r.Next()
+		var reset *moqt.StreamError
+		if !errors.As(err, &reset) || wire.StreamCode(reset.Code) != wire.StreamDeliveryTimeout {
+			t.Errorf("an object that waited for a second came with %v, want DELIVERY_TIMEOUT", err)
+		}
+	})
+}
+
 func TestJoiningFetch(t *testing.T) {
 	runRelay(t, Config{JoinAtObject: true}, func(rt *relayTest) {
 		pub := rt.publisher()

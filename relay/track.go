@@ -272,6 +272,9 @@ func (t *track) evictFirstArrival() (old []*cursor) {
 
 // expire evicts groups that were superseded, and datagrams that arrived, longer than age ago. It cuts the cursors
 // that are still reading a group that was superseded longer than lag ago.
+//
+// A subscriber that is cut goes on with the newest group: what it reads of the others is cut too. Else a path that is a
+// little too slow would carry the beginning of every group and the whole of none.
 func (t *track) expire(now time.Time, age, lag time.Duration) {
 	t.mu.Lock()
 	var evicted, late []*cursor
@@ -284,17 +287,43 @@ func (t *track) expire(now time.Time, age, lag time.Duration) {
 		stale++
 	}
 	t.dropDatagrams(stale)
+	var laggards map[*subscriber]struct{}
 	for _, g := range t.groups {
-		if g.superseded.IsZero() || now.Sub(g.superseded) <= lag {
-			continue
+		if !g.superseded.IsZero() && now.Sub(g.superseded) > lag {
+			late = append(late, g.stragglers(func(c *cursor) bool {
+				if laggards == nil {
+					laggards = make(map[*subscriber]struct{})
+				}
+				laggards[c.of] = struct{}{}
+				return true
+			})...)
 		}
-		for _, s := range g.subgroups {
-			late = append(late, s.stragglers()...)
+	}
+	if len(laggards) > 0 {
+		for _, g := range t.groups {
+			if !g.superseded.IsZero() && now.Sub(g.superseded) <= lag {
+				late = append(late, g.stragglers(func(c *cursor) bool {
+					_, ok := laggards[c.of]
+					return ok
+				})...)
+			}
 		}
 	}
 	t.mu.Unlock()
 	cut(evicted, CutEvicted)
 	cut(late, CutLag)
+}
+
+// stragglers returns the cursors that are still reading the group and that match.
+func (g *group) stragglers(match func(*cursor) bool) (cs []*cursor) {
+	for _, s := range g.subgroups {
+		for _, c := range s.stragglers() {
+			if c.why.Load() == 0 && match(c) {
+				cs = append(cs, c)
+			}
+		}
+	}
+	return cs
 }
 
 // oldest returns when the oldest group that could be evicted was superseded.

@@ -330,13 +330,68 @@ func TestCacheBoundWithNewestGroupsOnly(t *testing.T) {
 
 func TestManySmallSubgroupsAreBounded(t *testing.T) {
 	lt := newLogTest(t, 1<<40, 1<<40)
-	for g := range uint64(3 * maxSubgroups) {
+	for g := range uint64(maxSubgroups + 500) {
 		s := lt.open(nil, g, 0)
 		lt.object(s, 0, []byte("x"))
 		s.finish(endFinished, 0)
 	}
 	if n := len(lt.track.arrivals); n > maxSubgroups {
 		t.Errorf("%d subgroups are kept, want at most %d", n, maxSubgroups)
+	}
+	lt.wantBooks()
+}
+
+// A publisher that once sends a group id far ahead and then goes on as before: the groups below are carried, and leave
+// nothing behind.
+func TestGroupsBelowOneThatStays(t *testing.T) {
+	lt := newLogTest(t, 1<<30, 1<<30)
+	lt.object(lt.open(nil, 1<<40, 0), 0, []byte("x"))
+	p := lt.track.start(0)
+	for g := range uint64(maxSubgroups + 500) {
+		s := lt.open(nil, g, 0)
+		if s == nil {
+			t.Fatalf("group %d was refused", g)
+		}
+		lt.object(s, 0, []byte("x"))
+		s.finish(endFinished, 0)
+		if subs, _, _, _, _ := lt.track.after(&p, nil, nil); len(subs) == 0 || subs[len(subs)-1].gone() {
+			t.Fatalf("group %d is not handed out", g)
+		}
+		lt.now = lt.now.Add(20 * time.Millisecond)
+		lt.track.expire(lt.now, time.Second, time.Second)
+	}
+	if n := len(lt.track.arrivals); n > 60 {
+		t.Errorf("%d entries are left in the order of arrival", n)
+	}
+	lt.wantBooks()
+}
+
+// A track that has one group for ever, with a stream for each object, goes on: the oldest streams leave the cache.
+func TestOneGroupForEver(t *testing.T) {
+	lt := newLogTest(t, 1<<30, 1<<30)
+	for sub := range uint64(maxSubgroups + 500) {
+		s := lt.open(nil, 0, sub)
+		if s == nil {
+			t.Fatalf("subgroup %d was refused", sub)
+		}
+		lt.object(s, sub, []byte("x"))
+		s.finish(endFinished, 0)
+	}
+	if n := len(lt.track.arrivals); n != maxSubgroups {
+		t.Errorf("%d subgroups are kept, want %d", n, maxSubgroups)
+	}
+	lt.wantBooks()
+}
+
+func TestDatagramsAreDroppedWithAge(t *testing.T) {
+	lt := newLogTest(t, 1<<30, 1<<30)
+	for i := range uint64(10) {
+		lt.track.addDatagram(moqt.Datagram{Object: i}, nil, lt.now)
+		lt.now = lt.now.Add(time.Second)
+	}
+	lt.track.expire(lt.now, 5*time.Second, time.Second)
+	if n := len(lt.track.datagrams); n != 5 {
+		t.Errorf("%d datagrams are left, want 5", n)
 	}
 	lt.wantBooks()
 }
