@@ -86,6 +86,28 @@ func TestMaxRequests(t *testing.T) {
 	})
 }
 
+// Requests that the peer cancels before the application has taken them do not pile up.
+func TestCancelledRequestsAreForgotten(t *testing.T) {
+	runSession(t, testSession{server: true, cfg: Config{MaxRequests: 2}}, func(st *sessionTest) {
+		for range 20 {
+			ps := st.request(&wire.Subscribe{RequestID: st.peerID(), Track: trackA})
+			synctest.Wait()
+			ps.reset(wire.StreamCancelled)
+			ps.stop(wire.StreamCancelled)
+			synctest.Wait()
+		}
+		st.request(&wire.PublishNamespace{RequestID: st.peerID()})
+		synctest.Wait()
+		st.s.mu.Lock()
+		waiting := len(st.s.incoming)
+		st.s.mu.Unlock()
+		if waiting > 4 {
+			st.Errorf("%d requests wait, of which 1 is open", waiting)
+		}
+		accept[*IncomingPublishNamespace](st)
+	})
+}
+
 // What a request stream must not begin with, and what it must not be.
 func TestRequestGarbage(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -289,10 +290,14 @@ func (s *Session) Accept(ctx context.Context) (Request, error) {
 	}
 }
 
-// offer hands a request to Accept.
+// offer hands a request to Accept. Those that wait and are still open are never more than [Config].MaxRequests; those that the
+// peer has cancelled meanwhile are forgotten when there are as many again.
 func (s *Session) offer(r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.incoming) >= 2*s.cfg.MaxRequests {
+		s.incoming = slices.DeleteFunc(s.incoming, func(r Request) bool { return r.Context().Err() != nil })
+	}
 	s.incoming = append(s.incoming, r)
 	s.arrived.fire()
 }
