@@ -1,46 +1,19 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"strings"
 	"testing"
 
-	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/cmd/internal/clitest"
 )
 
-// Wrong use is told in one line and exits with code 2, before anything is started.
 func TestWrongUse(t *testing.T) {
-	for _, tt := range []struct{ args, want string }{
-		{"sing", "unknown argument"},
-		{"--subscribers 0", "--subscribers"},
-		{"--transport tcp", "--transport"},
-		{"fanout ftp://x", "bad URL"},
-		{"--duration 1ms", "--duration"},
-	} {
-		t.Run(tt.args, func(t *testing.T) {
-			var stderr bytes.Buffer
-			ctx := context.Background()
-			err := run(ctx, cli.Env{Args: strings.Fields(tt.args), Stdin: strings.NewReader(""), Stdout: &stderr, Stderr: &stderr})
-			if code := cli.ExitCode(ctx, err, &stderr); code != cli.ExitUsage {
-				t.Errorf("exit code %d (%v), want %d", code, err, cli.ExitUsage)
-			}
-			if out := stderr.String(); strings.Count(out, "\n") != 1 || !strings.Contains(out, tt.want) {
-				t.Errorf("printed %q, want one line with %q", out, tt.want)
-			}
-		})
-	}
+	clitest.WrongUse(t, run, map[string]string{
+		"sing":            "unknown argument",
+		"--subscribers 0": "--subscribers",
+		"--transport tcp": "--transport",
+		"fanout ftp://x":  "bad URL",
+		"--duration 1ms":  "--duration",
+	})
 }
 
-// docs/operations.md lists every flag of the command, and no other.
-func TestFlagsAreDocumented(t *testing.T) {
-	var help bytes.Buffer
-	run(context.Background(), cli.Env{Args: []string{"--help"}, Stdout: &help, Stderr: &help})
-	missing, err := cli.UndocumentedFlags("moq-bench", help.String(), "../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(missing) > 0 {
-		t.Errorf("not the same in --help and docs/operations.md: %q", missing)
-	}
-}
+func TestFlagsAreDocumented(t *testing.T) { clitest.FlagsDocumented(t, run, "moq-bench") }
