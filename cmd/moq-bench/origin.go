@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/cmd/internal/object"
 	"github.com/moq-c4/moq-c4/media"
 	"github.com/moq-c4/moq-c4/media/broadcast"
 	"github.com/moq-c4/moq-c4/media/catalog"
@@ -82,7 +83,7 @@ func (o *origin) play(ctx context.Context) error {
 }
 
 func (o *origin) write(p media.Packet) error {
-	obj, err := object(p)
+	obj, err := object.FromPacket(p)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/cmd/internal/object"
 	"github.com/moq-c4/moq-c4/media"
 	"github.com/moq-c4/moq-c4/media/broadcast"
 	"github.com/moq-c4/moq-c4/media/catalog"
@@ -169,7 +170,7 @@ func (p *publisher) frame(f sourced) error {
 	}
 	for _, packet := range packets {
 		t := p.tracks[packet.Track]
-		o, err := object(packet)
+		o, err := object.FromPacket(packet)
 		switch {
 		case err != nil:
 			return err

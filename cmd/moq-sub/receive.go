@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/cmd/internal/object"
 	"github.com/moq-c4/moq-c4/media"
 	"github.com/moq-c4/moq-c4/media/broadcast"
 	"github.com/moq-c4/moq-c4/moqt"
@@ -227,7 +228,7 @@ func (r *receiver) take(ctx context.Context, sub *moqt.Subscription, sink *sink)
 			return err
 		}
 		if d := in.Datagram; d != nil {
-			p, err := packetOfDatagram(sink.rendition.Name, d)
+			p, err := object.FromDatagram(sink.rendition.Name, d)
 			sink.put(ctx, event{packet: p, arrived: time.Now(), bad: err != nil})
 			continue
 		}
@@ -250,7 +251,7 @@ func (r *receiver) takeGroup(ctx context.Context, sg *moqt.SubgroupReader, sink 
 		if o.Status != wire.ObjectNormal {
 			continue
 		}
-		p, propsErr := packetOfObject(sink.rendition.Name, sg.Header(), o)
+		p, propsErr := object.FromHeader(sink.rendition.Name, sg.Header(), o)
 		p.Payload, err = readPayload(sg, o.PayloadLen)
 		if err != nil {
 			if errors.Is(err, errTooLarge) {
