@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
@@ -33,6 +34,7 @@ func openInput(f *flags, stdin io.Reader) (*input, error) {
 		if err != nil {
 			return nil, cli.Usage("--input: %w", err)
 		}
+		logSkipped(f.log, file.Skipped())
 		return &input{Source: file, close: func() { file.Close() }}, nil
 	}
 	r, err := fmp4.NewReader(stdin, fmp4.ReaderConfig{})
@@ -42,11 +44,19 @@ func openInput(f *flags, stdin io.Reader) (*input, error) {
 		}
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
+	logSkipped(f.log, r.Skipped())
 	in := &input{Source: r, live: true, close: func() {}}
 	if c, ok := stdin.(io.Closer); ok {
 		in.close = func() { c.Close() }
 	}
 	return in, nil
+}
+
+// logSkipped tells which tracks of the input are not published.
+func logSkipped(log *slog.Logger, skipped []string) {
+	for _, why := range skipped {
+		log.Warn("track of the input is not published", "reason", why)
+	}
 }
 
 // sourced is a frame on its way from the source to the publisher.

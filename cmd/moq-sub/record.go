@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -19,21 +20,22 @@ type recorder struct {
 	out  *bufio.Writer
 	file io.Closer // nil for standard output
 	mp4  *fmp4.Writer
+	log  *slog.Logger
 }
 
 // newRecorder opens the file; the tracks come with begin.
-func newRecorder(path string, stdout io.Writer) (*recorder, error) {
+func newRecorder(path string, stdout io.Writer, log *slog.Logger) (*recorder, error) {
 	switch path {
 	case "":
 		return nil, nil
 	case "-":
-		return &recorder{out: bufio.NewWriter(stdout)}, nil
+		return &recorder{out: bufio.NewWriter(stdout), log: log}, nil
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, cli.Usage("-o: %w", err)
 	}
-	return &recorder{out: bufio.NewWriterSize(f, 1<<16), file: f}, nil
+	return &recorder{out: bufio.NewWriterSize(f, 1<<16), file: f, log: log}, nil
 }
 
 // begin sets the tracks of the file, once.
@@ -82,6 +84,9 @@ func (r *recorder) close() error {
 	if r.mp4 != nil {
 		if err := r.mp4.Flush(); err != nil {
 			return fmt.Errorf("record: %w", err)
+		}
+		if n := r.mp4.Dropped(); n > 0 {
+			r.log.Warn("frames not recorded", "frames", n, "reason", "they came before the start of the file, or their track cannot be recorded")
 		}
 	}
 	if err := r.out.Flush(); err != nil {

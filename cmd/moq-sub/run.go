@@ -32,7 +32,7 @@ func run(ctx context.Context, env cli.Env) error {
 	if r.csv, err = newCSV(f.csv); err != nil {
 		return err
 	}
-	if r.record, err = newRecorder(f.output, env.Stdout); err != nil {
+	if r.record, err = newRecorder(f.output, env.Stdout, f.log); err != nil {
 		return errors.Join(err, r.csv.close())
 	}
 	var table sync.WaitGroup

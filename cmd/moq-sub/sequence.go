@@ -11,6 +11,7 @@ import (
 const (
 	maxHeldItems = 4096
 	maxHeldBytes = 64 << 20
+	maxEnded     = 4096 // groups of which it is known that they have ended; for others it waits
 )
 
 // sequencer brings the objects of one track into the order of their locations. Groups come on streams
@@ -62,13 +63,19 @@ func (s *sequencer) OnObject(now time.Time, p media.Packet) {
 	s.held = slices.Insert(s.held, i, heldItem{at, p, now})
 	s.bytes += len(p.Payload)
 	if p.EndOfGroup {
-		s.ended[p.Group] = true
+		s.noteEnd(p.Group)
 	}
 }
 
 // OnEnd says that no more objects of a group will come.
 func (s *sequencer) OnEnd(group uint64) {
 	if !s.started || group >= s.next.Group {
+		s.noteEnd(group)
+	}
+}
+
+func (s *sequencer) noteEnd(group uint64) {
+	if len(s.ended) < maxEnded {
 		s.ended[group] = true
 	}
 }

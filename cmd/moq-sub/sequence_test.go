@@ -88,4 +88,10 @@ func TestSequencerIsBounded(t *testing.T) {
 	if len(s.held) > maxHeldItems+1 {
 		t.Errorf("%d objects are held back", len(s.held))
 	}
+	for g := range uint64(10 * maxEnded) { // groups without objects
+		s.OnEnd(1<<40 + 2*g)
+	}
+	if len(s.ended) > maxEnded {
+		t.Errorf("%d ended groups are remembered", len(s.ended))
+	}
 }

@@ -78,6 +78,7 @@ type report struct {
 	Frames    uint64  `json:"frames"`
 	Bytes     uint64  `json:"bytes"`
 	DelayMS   *delays `json:"delay_ms,omitempty"` // absent if no object had a capture time
+	Negative  uint64  `json:"delay_negative"`     // frames that came before their capture: the clocks disagree
 	Late      uint64  `json:"late"`
 	Lost      uint64  `json:"lost"`
 	Cut       uint64  `json:"cut_groups"`
@@ -96,8 +97,8 @@ func (s *trackStats) report(elapsed time.Duration) report {
 	defer s.mu.Unlock()
 	r := report{
 		Track: s.name, Kind: s.kind.String(), Groups: s.groups, Objects: s.objects, Frames: s.frames, Bytes: s.bytes,
-		RateBPS: int64(float64(8*s.bytes) / max(elapsed.Seconds(), 1e-9)),
-		Late:    s.late, Lost: s.lost, Cut: s.cut, Malformed: s.bad,
+		RateBPS:  int64(float64(8*s.bytes) / max(elapsed.Seconds(), 1e-9)),
+		Negative: s.delay.Negative(), Late: s.late, Lost: s.lost, Cut: s.cut, Malformed: s.bad,
 	}
 	if s.delay.Count() > 0 {
 		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
