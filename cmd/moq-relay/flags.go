@@ -21,16 +21,15 @@ SIGTERM sends GOAWAY, waits until the sessions have gone or --drain is over, and
 `
 
 type flags struct {
-	listen     string
-	ops        string
-	cert, key  string
-	certNames  string
-	origins    string
-	qlog       string
-	drain      time.Duration
-	joinObject bool
-	log        ops.LogConfig
-	relay      relay.Config
+	listen    string
+	ops       string
+	cert, key string
+	certNames string
+	origins   string
+	qlog      string
+	drain     time.Duration
+	log       ops.LogConfig
+	relay     relay.Config
 }
 
 func parseFlags(env cli.Env) (*flags, error) {
