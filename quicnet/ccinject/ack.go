@@ -42,6 +42,9 @@ func (p *pendingAck) reset() {
 func (s *sender) MaybeExitSlowStart() {
 	s.checkDry()
 	s.flush(*s.inFlight)
+	if !s.rtt.hasMeasurement {
+		return
+	}
 	s.pending.any, s.pending.hasRTT = true, true
 	s.pending.rtt = cc.RTT{
 		Latest:   time.Duration(s.rtt.latestRTT.Load()),

@@ -17,11 +17,14 @@ import (
 	"github.com/moq-c4/moq-c4/cc"
 )
 
+// Factory makes the controller of a new path. It is called on a goroutine of
+// the connection, as are the controller's methods.
+type Factory = func(cc.Config) cc.Controller
+
 // Config says what an [Injector] installs.
 type Config struct {
-	// Controller makes the controller of a new path. It is called on a goroutine of
-	// the connection, and so are the controller's methods. Required.
-	Controller func(cc.Config) cc.Controller
+	// Controller makes the controllers. Required.
+	Controller Factory
 
 	// Logger gets one line if controllers cannot be installed. Default: nothing is logged.
 	Logger *slog.Logger

@@ -100,6 +100,7 @@ type (
 	}
 )
 
+//lint:ignore U1000 only its layout counts
 type otherRTT struct {
 	hasMeasurement                      bool
 	latestRTT, minRTT                   atomic.Int64

@@ -51,7 +51,7 @@ type ecnHandler interface {
 // ackedPacket mirrors ackhandler.packetWithPacketNumber.
 type ackedPacket struct {
 	PacketNumber int64
-	packet       unsafe.Pointer // only passed on
+	_            unsafe.Pointer // the packet: only passed on
 }
 
 // rttStats mirrors utils.RTTStats. Times are nanoseconds.
@@ -63,7 +63,7 @@ type rttStats struct {
 	smoothedRTT   atomic.Int64
 	meanDeviation atomic.Int64
 
-	maxAckDelay atomic.Int64
+	maxAckDelay atomic.Int64 //lint:ignore U1000 quic-go's
 }
 
 // connStats mirrors utils.ConnectionStats, from which quic.Conn.ConnectionStats

@@ -31,9 +31,11 @@ func (s *script) OnAppLimited(now time.Duration) { s.note("dry") }
 func (s *script) OnECN(now time.Duration, e cc.ECN) {
 	s.note("%v ecn %d %d %d newest %d sent %v", now, e.ECT0, e.ECT1, e.CE, e.Newest, e.NewestSentAt)
 }
+
 func (s *script) OnRTT(now time.Duration, r cc.RTT) {
 	s.note("%v rtt %v handshake %v", now, r.Latest, r.Handshake)
 }
+
 func (s *script) OnLoss(now time.Duration, l cc.Loss) {
 	s.note("lost %d %v bytes %d sent %v in flight %d", l.Number, l.Reason, l.Bytes, l.SentAt, l.InFlight)
 }
@@ -102,6 +104,7 @@ func (s *testSender) send(numbers ...int64) {
 func (s *testSender) ack(rtt time.Duration, lost []int64, acked ...int64) {
 	prior := *s.inFlight
 	if rtt > 0 {
+		s.rtt.hasMeasurement = true
 		s.rtt.latestRTT.Store(int64(rtt))
 		s.MaybeExitSlowStart()
 	}
@@ -300,6 +303,7 @@ func (f *fakeECN) Mode() codepoint { return ecnECT0 }
 func (f *fakeECN) SentPacket(n int64, m codepoint) {
 	f.lines = append(f.lines, fmt.Sprintf("sent %d %d", n, m))
 }
+
 func (f *fakeECN) HandleNewlyAcked(p []ackedPacket, ect0, ect1, ce int64) bool {
 	f.lines = append(f.lines, fmt.Sprintf("acked %d, %d %d %d", len(p), ect0, ect1, ce))
 	return true
