@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+
+	"github.com/moq-c4/moq-c4/quicnet/ccinject"
 )
 
 // alpnH3 is the ALPN of WebTransport.
@@ -74,8 +76,14 @@ type TransportConfig struct {
 	// in bursts. Default: a warning in the log.
 	OnSmallBuffers func(SmallBuffers)
 
-	socket socketFunc // replaces the UDP socket in tests
-	reach  *reach     // replaces the access to WebTransport's streams in tests
+	// Controller makes the congestion controller of each connection and path, on the connection's goroutine.
+	// Should the QUIC library not be as [ccinject] expects, connections go on with its own
+	// controller; one warning is logged. Default: the library's own, NewReno.
+	Controller ccinject.Factory
+
+	inject *ccinject.Injector // nil without Controller
+	socket socketFunc         // replaces the UDP socket in tests
+	reach  *reach             // replaces the access to WebTransport's streams in tests
 }
 
 func (c *TransportConfig) setDefaults() {
@@ -96,6 +104,9 @@ func (c *TransportConfig) setDefaults() {
 	}
 	if c.OnSmallBuffers == nil {
 		c.OnSmallBuffers = logSmallBuffers(c.Logger)
+	}
+	if c.Controller != nil {
+		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger})
 	}
 	if c.socket == nil {
 		c.socket = listenUDP

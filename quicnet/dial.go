@@ -154,7 +154,9 @@ func dialAddr(ctx context.Context, t target, addr *net.UDPAddr, cfg *DialConfig)
 		tr.Close()
 		pc.Close()
 	}
-	qc, err := tr.Dial(ctx, addr, cfg.tlsConfig(t), cfg.quicConfig())
+	conf := cfg.quicConfig()
+	ctx, tlsConf := cfg.inject.Client(ctx, tr, cfg.tlsConfig(t), conf)
+	qc, err := tr.Dial(ctx, addr, tlsConf, conf)
 	if err != nil {
 		free()
 		return nil, err

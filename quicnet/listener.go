@@ -208,7 +208,7 @@ func (l *Listener) listen(pc net.PacketConn, tlsConf *tls.Config) (endpoint, err
 		VerifySourceAddress: l.underPressure,
 		StatelessResetKey:   resetKey(l.cfg.ResetSecret, pc.LocalAddr().String()),
 	}
-	ln, err := tr.ListenEarly(tlsConf, l.cfg.quicConfig())
+	ln, err := tr.ListenEarly(l.cfg.inject.Server(tr, tlsConf, l.cfg.quicConfig()))
 	if err != nil {
 		return endpoint{}, err
 	}

@@ -25,6 +25,10 @@ type Stats struct {
 	SetupFailed  uint64 // the peer left, or sent what is no proper request
 	NotMOQT      uint64 // asked for something else by HTTP and got status 404
 
+	// Connections that got a controller of [TransportConfig], that were refused one and have the QUIC
+	// library's own, and paths that got another one because the peer has moved.
+	ControllersInstalled, ControllersRefused, ControllersReinstalled uint64
+
 	// UnscheduledStreams are WebTransport streams of the whole process that got no priority, see the package's limits.
 	UnscheduledStreams uint64
 }
@@ -41,7 +45,7 @@ type counters struct {
 
 // Stats may be called at any time.
 func (l *Listener) Stats() Stats {
-	c := &l.count
+	c, controllers := &l.count, l.cfg.inject.Stats()
 	return Stats{
 		Pending:              int(c.pending.Load()),
 		HandshakesOK:         c.handshakesOK.Load(),
@@ -57,6 +61,10 @@ func (l *Listener) Stats() Stats {
 		SetupFailed:          c.setupFailed.Load(),
 		NotMOQT:              c.notMOQT.Load(),
 		UnscheduledStreams:   unscheduledStreams.Load(),
+
+		ControllersInstalled:   controllers.Installed,
+		ControllersRefused:     controllers.Refused,
+		ControllersReinstalled: controllers.Reinstalled,
 	}
 }
 
