@@ -827,6 +827,39 @@ func TestShutdown(t *testing.T) {
 	})
 }
 
+// A publisher that ends its tracks and says GOAWAY is let go when everything has arrived, and not before.
+func TestPublisherLeaves(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		pub := rt.publisher()
+		s := rt.dial(moqt.PipeConfig{}).subscribe("video", wire.Params{})
+		w := pub.group("video", 1)
+		pub.write(w, 1, 0)
+		if err := pub.GoAway("", 10*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if pub.Context().Err() != nil {
+			t.Fatal("the session was closed while the publisher was still sending")
+		}
+		pub.write(w, 1, 1)
+		w.Close()
+		pub.track("video").Done(wire.DoneTrackEnded, "")
+		select {
+		case err := <-pub.over:
+			if err != nil {
+				t.Errorf("the session ended with %v, want NO_ERROR", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("the publisher was not let go")
+		}
+		rt.wantGroup(s, 1, 0, 2)
+		var done *moqt.DoneError
+		if _, err := s.Next(rt.ctx); !errors.As(err, &done) || done.Code != wire.DoneTrackEnded {
+			t.Errorf("subscription: %v, want TRACK_ENDED", err)
+		}
+	})
+}
+
 // What one peer does wrong ends its own session with the draft's code, and nobody else's.
 func TestOtherSessionsSurviveABadOne(t *testing.T) {
 	setup := []byte{0xaf, 0x00, 0x00, 0x00}

@@ -85,6 +85,9 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 
 	var failed error // of start; read after the tasks have ended
 	s.spawn(func() { s.accept(s.ctx) })
+	if start == nil {
+		s.spawn(s.dismiss)
+	}
 	if start != nil {
 		s.spawn(func() {
 			if failed = start(s); failed != nil {
@@ -113,6 +116,39 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 	}
 	s.log.Debug("session ended", "error", err)
 	return err
+}
+
+// dismiss lets a peer go that has sent GOAWAY: when all that its tracks have sent is taken in, the session is closed. A
+// publisher that has ended its tracks can wait for that, since closing the connection itself would throw away what
+// is still on the way.
+func (s *session) dismiss() {
+	select {
+	case <-s.moqt.GoingAway():
+	case <-s.ctx.Done():
+		return
+	}
+	for {
+		var busy <-chan struct{}
+		s.relay.mu.Lock()
+		for _, l := range s.upstreams {
+			busy = l.done
+		}
+		s.relay.mu.Unlock()
+		if busy == nil {
+			break
+		}
+		select {
+		case <-busy:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+	s.mu.Lock()
+	watching := len(s.tracks) > 0
+	s.mu.Unlock()
+	if !watching {
+		s.moqt.Close(wire.SessionNoError, "")
+	}
 }
 
 // spawn runs f in a goroutine that the session waits for. It reports false if the session has ended.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
@@ -46,6 +47,7 @@ type publisher struct {
 	broadcast *broadcast.Broadcast
 	tracks    map[string]*relay.LocalTrack // by track name
 	catalogs  uint64                       // the newest group of the catalogs
+	leaving   atomic.Bool                  // the end of the session is no reason to connect again
 }
 
 func newPublisher(f *flags, tracks []*media.Track) (*publisher, error) {
@@ -190,7 +192,7 @@ func (p *publisher) stayConnected(ctx context.Context) {
 	var backoff cli.Backoff
 	for ctx.Err() == nil {
 		err := p.session(ctx, &backoff)
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || p.leaving.Load() {
 			return
 		}
 		wait := backoff.Next()
@@ -219,15 +221,15 @@ func (p *publisher) session(ctx context.Context, backoff *cli.Backoff) error {
 	return err
 }
 
-// finish ends the tracks and waits until the subscribers have what there was.
+// finish ends the tracks, and leaves when the relay has everything that was sent.
 func (p *publisher) finish(ctx context.Context) {
 	for _, t := range p.tracks {
 		t.End()
 	}
-	deadline := time.Now().Add(drainTime)
-	for p.relay.Stats().Subscribers.Load() > 0 && time.Now().Before(deadline) {
-		if cli.Sleep(ctx, 10*time.Millisecond) != nil {
-			return
-		}
+	p.leaving.Store(true)
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := p.relay.Shutdown(ctx); err != nil {
+		p.log.Warn("the relay may not have got the end of the stream", "error", err)
 	}
 }
