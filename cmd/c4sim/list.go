@@ -46,3 +46,12 @@ func runList(_ context.Context, env cli.Env) error {
 	fmt.Fprintf(env.Stdout, "controllers\n  %s\n", strings.Join(sim.Controllers(), " "))
 	return nil
 }
+
+func runFormat(_ context.Context, env cli.Env) error {
+	fs := cli.NewFlags("c4sim format", "c4sim format prints how to write a scenario file.\n", env.Stderr)
+	if _, err := cli.Parse(fs, env.Args); err != nil {
+		return err
+	}
+	_, err := fmt.Fprint(env.Stdout, scenario.Format())
+	return err
+}

@@ -13,11 +13,12 @@ c4sim runs congestion-control scenarios in virtual time, packet by packet.
 
   c4sim run NAME|FILE... [flags]   run scenarios; "all" means all built-in ones
   c4sim list                       built-in scenarios and controllers
+  c4sim format                     how to write a scenario file
   c4sim report [flags]             compare with the reference results, as Markdown
   c4sim survey [flags]             base line, fairness and RTT fairness measurements
 
-c4sim COMMAND --help shows the flags. A scenario is a text file; see the package
-documentation of sim/scenario for the format, and "c4sim list NAME" for examples.
+c4sim COMMAND --help shows the flags. A scenario is a text file; "c4sim list NAME"
+prints a built-in one, to copy and change.
 `
 
 // run is the whole command.
@@ -25,6 +26,7 @@ func run(ctx context.Context, env cli.Env) error {
 	commands := map[string]cli.Run{
 		"run":    runScenarios,
 		"list":   runList,
+		"format": runFormat,
 		"report": runReport,
 		"survey": runSurvey,
 	}

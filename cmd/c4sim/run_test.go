@@ -169,6 +169,9 @@ func TestList(t *testing.T) {
 	if code, _, _ = c4sim(t, "list", "nothing"); code != cli.ExitNotFound {
 		t.Errorf("exit code %d for an unknown name", code)
 	}
+	if code, out, _ = c4sim(t, "format"); code != 0 || !strings.Contains(out, "flow NAME size=SIZE") {
+		t.Errorf("format: exit code %d\n%s", code, out)
+	}
 	if code, out, _ = c4sim(t, "--help"); code != 0 || !strings.Contains(out, "c4sim run") {
 		t.Errorf("help: exit code %d\n%s", code, out)
 	}

@@ -153,6 +153,20 @@ func TestOpen(t *testing.T) {
 	}
 }
 
+// The format's description names every word that a file may have, and the text
+// of it is free of comment marks.
+func TestFormat(t *testing.T) {
+	text := Format()
+	for _, w := range []string{"about", "group", "link", "aqm", "flow", "audio", "video", "cross", "measure", "stop", "pass"} {
+		if !strings.Contains(text, "\n"+w+" ") {
+			t.Errorf("no %q in the description", w)
+		}
+	}
+	if strings.Contains(text, "//") || strings.Contains(text, "package") {
+		t.Errorf("description:\n%s", text)
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(good)
 	for _, n := range Names() {
