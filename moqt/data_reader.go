@@ -111,6 +111,7 @@ func (d *dataReader) end(err error) {
 // broken ends the stream for what was on it.
 func (d *dataReader) broken(err error) error {
 	if errors.Is(err, wire.ErrTooLarge) {
+		d.s.stats.streamsOversized.Add(1)
 		d.stream.Stop(uint64(wire.StreamExcessiveLoad))
 	} else {
 		err = d.s.failWire(err)

@@ -274,6 +274,11 @@ func TestDatagramViolations(t *testing.T) {
 	runSession(t, testSession{}, func(st *sessionTest) {
 		st.peer.SendDatagram(unhex("f0132b3e29 0000"))
 		st.wantAlive("padding")
+		st.peer.SendDatagram(unhex("01 01 01 01 00 ffffffffffffffffff"))
+		st.wantAlive("properties above the limit")
+		if n := st.s.Stats().DatagramsOversized; n != 1 {
+			st.Errorf("%d datagrams were counted as oversized", n)
+		}
 	})
 }
 

@@ -263,6 +263,7 @@ func (s *Session) takeDatagram(b []byte) error {
 	d, err := wire.ParseDatagram(b, s.version)
 	switch {
 	case errors.Is(err, wire.ErrTooLarge):
+		s.stats.datagramsOversized.Add(1)
 		return nil
 	case err != nil:
 		return err

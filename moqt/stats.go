@@ -17,6 +17,7 @@ type Stats struct {
 	DatagramsUnknownAlias uint64 // their track did not become known in time
 	DatagramsUnread       uint64 // pushed out of the queue of a subscription
 	DatagramsLate         uint64 // their subscription had ended
+	DatagramsOversized    uint64 // their properties are longer than this side reads
 
 	SubgroupsSent     uint64 // streams opened
 	SubgroupsReceived uint64 // streams handed to a subscription
@@ -27,6 +28,7 @@ type Stats struct {
 	StreamsUnread       uint64 // pushed out of the queue of a subscription
 	StreamsLate         uint64 // their subscription or fetch had ended
 	StreamsStalled      uint64 // did not say in time what they are
+	StreamsOversized    uint64 // an object has properties that are longer than this side reads
 
 	StreamsResetEarly uint64 // incoming, reset or ended before they said what they are
 
@@ -46,6 +48,7 @@ func (s *Stats) Add(o Stats) {
 	s.DatagramsUnknownAlias += o.DatagramsUnknownAlias
 	s.DatagramsUnread += o.DatagramsUnread
 	s.DatagramsLate += o.DatagramsLate
+	s.DatagramsOversized += o.DatagramsOversized
 	s.SubgroupsSent += o.SubgroupsSent
 	s.SubgroupsReceived += o.SubgroupsReceived
 	s.StreamsUnknownAlias += o.StreamsUnknownAlias
@@ -53,6 +56,7 @@ func (s *Stats) Add(o Stats) {
 	s.StreamsUnread += o.StreamsUnread
 	s.StreamsLate += o.StreamsLate
 	s.StreamsStalled += o.StreamsStalled
+	s.StreamsOversized += o.StreamsOversized
 	s.StreamsResetEarly += o.StreamsResetEarly
 	s.RequestsReceived += o.RequestsReceived
 	s.RequestsRefused += o.RequestsRefused
@@ -63,10 +67,10 @@ func (s *Stats) Add(o Stats) {
 type counters struct {
 	datagramsSent, datagramsReceived                                           atomic.Uint64
 	datagramsExpired, datagramsOverflow, datagramsTooLarge, datagramsCancelled atomic.Uint64
-	datagramsUnknownAlias, datagramsUnread, datagramsLate                      atomic.Uint64
+	datagramsUnknownAlias, datagramsUnread, datagramsLate, datagramsOversized  atomic.Uint64
 	subgroupsSent, subgroupsReceived                                           atomic.Uint64
 	streamsUnknownAlias, streamsPendingFull, streamsUnread, streamsLate        atomic.Uint64
-	streamsStalled, streamsResetEarly                                          atomic.Uint64
+	streamsStalled, streamsOversized, streamsResetEarly                        atomic.Uint64
 	requestsReceived, requestsRefused                                          atomic.Uint64
 	kvpParams                                                                  atomic.Bool
 }
@@ -84,6 +88,7 @@ func (s *Session) Stats() Stats {
 		DatagramsUnknownAlias: c.datagramsUnknownAlias.Load(),
 		DatagramsUnread:       c.datagramsUnread.Load(),
 		DatagramsLate:         c.datagramsLate.Load(),
+		DatagramsOversized:    c.datagramsOversized.Load(),
 		SubgroupsSent:         c.subgroupsSent.Load(),
 		SubgroupsReceived:     c.subgroupsReceived.Load(),
 		StreamsUnknownAlias:   c.streamsUnknownAlias.Load(),
@@ -91,6 +96,7 @@ func (s *Session) Stats() Stats {
 		StreamsUnread:         c.streamsUnread.Load(),
 		StreamsLate:           c.streamsLate.Load(),
 		StreamsStalled:        c.streamsStalled.Load(),
+		StreamsOversized:      c.streamsOversized.Load(),
 		StreamsResetEarly:     c.streamsResetEarly.Load(),
 		RequestsReceived:      c.requestsReceived.Load(),
 		RequestsRefused:       c.requestsRefused.Load(),

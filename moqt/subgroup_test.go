@@ -528,6 +528,9 @@ func TestSubgroupGarbage(t *testing.T) {
 			st.Errorf("got %v", err)
 		}
 		wantStopped(st, "properties above the limit", props, wire.StreamExcessiveLoad)
+		if n := st.s.Stats().StreamsOversized; n != 1 {
+			st.Errorf("%d streams were counted as oversized", n)
+		}
 		st.wantAlive("")
 	})
 }

@@ -57,19 +57,19 @@ func exportSessions(reg *ops.Registry, r *relay.Relay) {
 		}
 	})
 	in, inOf := by(func(s stats) map[string]uint64 {
-		return map[string]uint64{"unknown_alias": s.DatagramsUnknownAlias, "unread": s.DatagramsUnread, "late": s.DatagramsLate}
+		return map[string]uint64{"unknown_alias": s.DatagramsUnknownAlias, "unread": s.DatagramsUnread, "late": s.DatagramsLate, "oversized": s.DatagramsOversized}
 	})
 	streams, streamsOf := by(func(s stats) map[string]uint64 {
 		return map[string]uint64{
 			"unknown_alias": s.StreamsUnknownAlias, "pending_full": s.StreamsPendingFull, "unread": s.StreamsUnread,
-			"late": s.StreamsLate, "stalled": s.StreamsStalled, "reset_early": s.StreamsResetEarly,
+			"late": s.StreamsLate, "stalled": s.StreamsStalled, "oversized": s.StreamsOversized, "reset_early": s.StreamsResetEarly,
 		}
 	})
 	reason := func(values []string) []ops.Label { return []ops.Label{{Name: "reason", Values: values}} }
 	ops.Export(reg, r.SessionStats,
 		ops.CounterBy("moq_relay_datagrams_dropped_total", "Datagrams dropped on their way out of a session's queue, by reason.", reason(out), outOf),
 		ops.CounterBy("moq_relay_datagrams_unclaimed_total", "Incoming datagrams dropped, by reason.", reason(in), inOf),
-		ops.CounterBy("moq_relay_streams_unclaimed_total", "Incoming data streams stopped before they were read, by reason.", reason(streams), streamsOf),
+		ops.CounterBy("moq_relay_streams_unclaimed_total", "Incoming data streams given up by the session, by reason.", reason(streams), streamsOf),
 		ops.CounterOf("moq_relay_requests_received_total", "Requests received.", func(s stats) float64 { return float64(s.RequestsReceived) }),
 		ops.CounterOf("moq_relay_requests_refused_by_session_total", "Requests refused before the relay saw them.", func(s stats) float64 { return float64(s.RequestsRefused) }),
 	)
