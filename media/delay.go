@@ -20,7 +20,6 @@ const (
 type Delay struct {
 	buckets  [delayBuckets]uint64
 	count    uint64
-	sum      time.Duration
 	max      time.Duration
 	negative uint64
 }
@@ -34,7 +33,6 @@ func (d *Delay) Observe(v time.Duration) {
 	}
 	d.buckets[delayBucket(v)]++
 	d.count++
-	d.sum += v
 	d.max = max(d.max, v)
 }
 
@@ -43,14 +41,6 @@ func (d *Delay) Count() uint64 { return d.count }
 
 // Max is the largest delay.
 func (d *Delay) Max() time.Duration { return d.max }
-
-// Mean is the average delay, 0 if there is none.
-func (d *Delay) Mean() time.Duration {
-	if d.count == 0 {
-		return 0
-	}
-	return d.sum / time.Duration(d.count)
-}
 
 // Negative is how many delays were below 0.
 func (d *Delay) Negative() uint64 { return d.negative }
@@ -78,13 +68,9 @@ func (d *Delay) Merge(other *Delay) {
 		d.buckets[i] += n
 	}
 	d.count += other.count
-	d.sum += other.sum
 	d.max = max(d.max, other.max)
 	d.negative += other.negative
 }
-
-// Reset forgets all delays.
-func (d *Delay) Reset() { *d = Delay{} }
 
 // delayBucket is the index of the bucket of a delay that is not negative.
 func delayBucket(v time.Duration) int {

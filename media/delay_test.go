@@ -30,13 +30,6 @@ func TestDelayQuantiles(t *testing.T) {
 		if d.Max() != all[len(all)-1] || d.Count() != 10_000 || d.Negative() != 0 {
 			t.Errorf("max %v, count %d, negative %d", d.Max(), d.Count(), d.Negative())
 		}
-		var sum time.Duration
-		for _, v := range all {
-			sum += v
-		}
-		if got := d.Mean(); got != sum/10_000 {
-			t.Errorf("mean %v, want %v", got, sum/10_000)
-		}
 	}
 }
 
@@ -59,15 +52,11 @@ func TestDelayMergeIsTheSameAsTogether(t *testing.T) {
 	if a.Negative() == 0 {
 		t.Error("no negative delay was counted")
 	}
-	a.Reset()
-	if a != (Delay{}) {
-		t.Error("Reset left something")
-	}
 }
 
 func TestDelayEdges(t *testing.T) {
 	var d Delay
-	if d.Quantile(0.5) != 0 || d.Mean() != 0 || d.Max() != 0 {
+	if d.Quantile(0.5) != 0 || d.Max() != 0 {
 		t.Error("an empty distribution is not 0")
 	}
 	d.Observe(-time.Second)

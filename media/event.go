@@ -1,9 +1,6 @@
 package media
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Event is something about the input that an operator may want to know.
 type Event struct {
@@ -47,9 +44,4 @@ func (k EventKind) String() string {
 		return "misaligned"
 	}
 	return "unknown"
-}
-
-// String is one line for logs.
-func (e Event) String() string {
-	return fmt.Sprintf("%s, track %d (%s), shift %v", e.Kind, e.Track.ID, e.Track.Codec, e.Shift)
 }

@@ -98,12 +98,6 @@ func (g *Grouper) Place(f Frame) (Position, bool) {
 	return tr.pos, true
 }
 
-// Waiting tells whether frames of the track are dropped for want of a key frame.
-func (g *Grouper) Waiting(t *Track) bool {
-	tr := g.tracks[t.ID]
-	return tr == nil || tr.waiting || !tr.open
-}
-
 // Misaligned tells whether the groups of a video track do not begin where those
 // of the others do.
 func (g *Grouper) Misaligned(t *Track) bool {

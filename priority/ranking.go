@@ -53,9 +53,6 @@ type Entry[T any] struct {
 // Key returns the key of the entry.
 func (e *Entry[T]) Key() Key { return e.key }
 
-// Urgency returns the urgency of the entry.
-func (e *Entry[T]) Urgency() uint8 { return e.urgency }
-
 // Len returns the number of streams.
 func (r *Ranking[T]) Len() int { return len(r.entries) }
 

@@ -161,7 +161,7 @@ func TestRankingRandom(t *testing.T) {
 		}
 		var all []*Entry[string]
 		for name, e := range rt.entries {
-			if u := e.Urgency(); u != rt.got[name] || u < MinUrgency || u > MaxUrgency {
+			if u := e.urgency; u != rt.got[name] || u < MinUrgency || u > MaxUrgency {
 				t.Fatalf("step %d: urgency %d, told %d", i, u, rt.got[name])
 			}
 			all = append(all, e)
@@ -175,8 +175,8 @@ func TestRankingRandom(t *testing.T) {
 				} else if c == 0 {
 					continue
 				}
-				if c < 0 && a.Urgency() > b.Urgency() {
-					t.Fatalf("step %d: %+v has urgency %d, %+v has %d", i, ka, a.Urgency(), kb, b.Urgency())
+				if c < 0 && a.urgency > b.urgency {
+					t.Fatalf("step %d: %+v has urgency %d, %+v has %d", i, ka, a.urgency, kb, b.urgency)
 				}
 			}
 		}

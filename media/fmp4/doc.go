@@ -2,6 +2,6 @@
 // a live stream through a pipe.
 //
 // [Reader] is a media.Source over an io.Reader, [File] one over a file that can
-// be played for ever. [Writer] records. [ParseFragment] and [AppendFragment]
+// be played for ever. [Writer] records. [ParseFragments] and [AppendFragment]
 // convert between samples and one moof with its mdat.
 package fmp4

@@ -50,14 +50,9 @@ const (
 	sampleDepends   = 0x01000000 // sample_depends_on = 1
 )
 
-// ParseFragment lists the samples of a moof and the mdat behind it. Sample.Data
-// points into data.
-func ParseFragment(data []byte, defaults Defaults) ([]Sample, error) {
-	return parseFragment(data, 0, defaults)
-}
-
-// ParseFragments is ParseFragment for any number of fragments, with boxes of
-// other types between them, such as styp and prft.
+// ParseFragments lists the samples of any number of fragments, each a moof and
+// the mdat behind it, with boxes of other types between them, such as styp and
+// prft. Sample.Data points into data.
 func ParseFragments(data []byte, defaults Defaults) ([]Sample, error) {
 	boxes, err := children(data, 0)
 	if err != nil {
@@ -89,7 +84,7 @@ func ParseFragments(data []byte, defaults Defaults) ([]Sample, error) {
 	return samples, nil
 }
 
-// parseFragment is ParseFragment for data that lies at pos in its stream, to
+// parseFragment is ParseFragments for one fragment that lies at pos in its stream, to
 // which absolute data offsets refer.
 func parseFragment(data []byte, pos int64, defaults Defaults) ([]Sample, error) {
 	moof, _, err := nextBox(data, pos)

@@ -169,7 +169,7 @@ func TestParseFragmentRefuses(t *testing.T) {
 		{"absolute offset too large", moofWith(full("tfhd", 0, tfhdBaseDataOffset, 1, 0xffffffff, 0xffffffff)), `box "tfhd" at offset 32: base data offset`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ParseFragment(c.data, nil)
+			_, err := parseFragment(c.data, 0, nil)
 			if !errors.Is(err, media.ErrMalformed) || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("error %v\nwant  %s", err, c.want)
 			}
@@ -221,7 +221,7 @@ func TestAppendFragment(t *testing.T) {
 			t.Errorf("got  %+v\nwant %+v", got, s)
 		}
 		// And so do we.
-		again, err := ParseFragment(b, nil)
+		again, err := parseFragment(b, 0, nil)
 		if err != nil || len(again) != 1 || again[0].DTS != s.DTS || again[0].Offset != s.Offset || again[0].Sync != s.Sync {
 			t.Errorf("read again: %+v, error %v", again, err)
 		}
@@ -318,7 +318,7 @@ func FuzzParseFragment(f *testing.F) {
 		}
 		samples[0].DTS = 12345
 		if moved, ok := AppendRetimed(nil, data, samples[0]); ok {
-			again, err := ParseFragment(moved, nil)
+			again, err := parseFragment(moved, 0, nil)
 			if err != nil || len(again) != 1 || again[0].DTS != 12345 || !bytes.Equal(again[0].Data, samples[0].Data) {
 				t.Fatalf("moved: %+v, error %v", again, err)
 			}

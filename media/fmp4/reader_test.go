@@ -56,7 +56,7 @@ func TestReaderReadsTheClip(t *testing.T) {
 			if f.Run != 0 || f.Discontinuity || !f.Capture.Equal(testTime) || len(f.Payload) == 0 {
 				t.Fatalf("track %d frame %d: %+v", c.id, i, f)
 			}
-			if samples, err := ParseFragment(f.Raw, nil); err != nil || len(samples) != 1 || !bytes.Equal(samples[0].Data, f.Payload) {
+			if samples, err := parseFragment(f.Raw, 0, nil); err != nil || len(samples) != 1 || !bytes.Equal(samples[0].Data, f.Payload) {
 				t.Fatalf("track %d frame %d: raw is of %d samples, error %v", c.id, i, len(samples), err)
 			}
 		}
