@@ -156,7 +156,7 @@ func (m *logModel) step(ops []byte) []byte {
 		m.track.evict()
 	case 9: // a datagram arrives
 		d := moqt.Datagram{Group: uint64(arg()), Payload: make([]byte, 4*arg())}
-		ok, _ := m.track.addDatagram(d, nil, m.now)
+		ok := m.track.addDatagram(d, nil, m.now) == taken
 		if ok == m.cleared {
 			m.Fatalf("datagram taken: %v, cleared: %v", ok, m.cleared)
 		}

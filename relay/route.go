@@ -243,8 +243,9 @@ func (rt *route) refusedBy(refused *moqt.RequestError) {
 
 // restart makes a new route under the same name, because a publisher has begun anew with smaller group ids. The
 // subscribers of the old one are told that the track ended, and its namespace is announced again, so that they ask
-// anew. It returns the route that the publisher feeds from now on: this one if another publisher still brings the track.
-func (rt *route) restart(l *link) *route {
+// anew. It returns the route that the publisher feeds from now on: this one if another publisher still brings the track,
+// unless sure says that none goes on.
+func (rt *route) restart(l *link, sure bool) *route {
 	r := rt.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -255,7 +256,7 @@ func (rt *route) restart(l *link) *route {
 		return rt
 	}
 	for other := range rt.links {
-		if other != l && other.brought.Load() && !other.gone.Load() {
+		if !sure && other != l && other.brought.Load() && !other.gone.Load() {
 			return rt
 		}
 	}
@@ -264,6 +265,7 @@ func (rt *route) restart(l *link) *route {
 	rt.links, rt.sessions = nil, nil
 	for l := range next.links {
 		l.route.Store(next)
+		l.brought.Store(false)
 	}
 	next.idle = r.cfg.Now()
 	next.track.setProperties(rt.track.properties(), wire.Opt[wire.Location]{})

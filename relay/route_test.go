@@ -431,6 +431,52 @@ func TestBeginAnewBesideALivePublisher(t *testing.T) {
 	})
 }
 
+// Of two publishers of a name, which count their groups in different ways, the newer one leads. When it leaves, the older
+// one goes on, though what it has is older than what was there.
+func TestOlderPublisherGoesOnAlone(t *testing.T) {
+	for _, properly := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the newer one ends properly: %v", properly), func(t *testing.T) {
+			runRelay(t, Config{}, func(rt *relayTest) {
+				older := rt.publisher()
+				viewer := rt.dial(moqt.PipeConfig{})
+				s := viewer.subscribe("video", wire.Params{})
+				older.groups("video", 1, 1)
+				rt.wantGroup(s, 1, 0, 1)
+				newer := rt.publisher()
+				newer.groups("video", 1, 1000)
+				rt.wantGroup(s, 1000, 0, 1)
+				if properly {
+					newer.track("video").Done(wire.DoneTrackEnded, "")
+					newer.Close(wire.SessionNoError, "")
+				} else {
+					newer.conn.Lose(errors.New("killed"))
+				}
+				got := make(chan uint64, 1)
+				rt.running.Go(func() { // asks again when the track ends
+					for {
+						in, err := s.Next(rt.ctx)
+						if err == nil {
+							got <- in.Subgroup.Header().Group
+							return
+						}
+						if s, err = viewer.Subscribe(rt.ctx, moqt.SubscribeRequest{Track: name("video"), Params: largestObject}); err != nil {
+							return
+						}
+					}
+				})
+				began := time.Now()
+				for g := uint64(2); len(got) == 0 && g < 100; g++ {
+					older.groups("video", 1, g)
+					time.Sleep(500 * time.Millisecond)
+				}
+				if d := time.Since(began); len(got) == 0 || d > 4*time.Second {
+					t.Errorf("%d groups after %v, want one within 4 s", len(got), d)
+				}
+			})
+		})
+	}
+}
+
 // A subscriber that leaves while its track is being asked for leaves nothing behind.
 func TestSubscriberThatLeavesDuringAcquire(t *testing.T) {
 	runRelay(t, Config{Linger: -1}, func(rt *relayTest) {

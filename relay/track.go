@@ -16,6 +16,10 @@ const (
 	// behind before it misses some, 5 s of 20 ms audio frames.
 	maxDatagrams = 256
 
+	// orphanTime is how long after a publisher that led has gone one that is behind it may catch up. Then it is taken for
+	// one that counts its groups in another way.
+	orphanTime = 2 * time.Second
+
 	// maxSubgroups bounds the subgroups that a track keeps, however small they are. Of a track that never begins a new
 	// group, the oldest subgroups go.
 	maxSubgroups = 2048
@@ -38,9 +42,10 @@ type track struct {
 	dgNext    uint64      // sequence number of the next datagram; the last of datagrams has the one before
 	cost      int
 	largest   wire.Location
-	published bool   // an object has arrived or an upstream has told of one: largest is valid
-	floor     uint64 // groups below were evicted: late streams of theirs are refused
-	leader    *link  // who brought the newest group or datagram
+	published bool      // an object has arrived or an upstream has told of one: largest is valid
+	floor     uint64    // groups below were evicted: late streams of theirs are refused
+	leader    *link     // who brought the newest group or datagram
+	orphaned  time.Time // when somebody else first brought an older one after leader had gone; zero if nobody has
 	ended     *ending
 	changed   signal
 }
@@ -79,24 +84,38 @@ func newTrack(name wire.FullTrackName, c *cache, st *Stats) *track {
 	return &track{name: name, cache: c, stats: st}
 }
 
+// refusal says why a track does not take what a publisher brings.
+type refusal uint8
+
+const (
+	taken      refusal = iota
+	notTaken           // there is nothing to be done about it
+	newIfAlone         // it is older than what came before, but whoever brought that is gone
+	newForSure         // the same, and nobody has gone on from there for orphanTime
+)
+
 // openSubgroup begins the log of a subgroup that a publisher brings. The log is nil if the track does not take it:
 // it is there already and did not end in a reset, its group was evicted, or it is older than what another publisher
-// has brought. restarted says that it is older because its publisher, the only one left, has begun anew.
-func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s *subgroup, restarted bool) {
+// has brought.
+func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s *subgroup, why refusal) {
 	t.mu.Lock()
 	if t.ended != nil {
 		t.mu.Unlock()
-		return nil, false
+		return nil, notTaken
 	}
-	if stale, restarted := t.stale(h.Group, by); stale || h.Group < t.floor {
+	if why := t.stale(h.Group, by, now); why != taken {
 		t.mu.Unlock()
-		return nil, restarted
+		return nil, why
+	}
+	if h.Group < t.floor {
+		t.mu.Unlock()
+		return nil, notTaken
 	}
 	g := t.group(h.Group, now)
 	for _, other := range g.subgroups {
 		if other.header.Subgroup == h.Subgroup && !other.wasReset() {
 			t.mu.Unlock()
-			return nil, false
+			return nil, notTaken
 		}
 	}
 	s = newSubgroup(h, t.next, now)
@@ -105,23 +124,36 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 	t.arrivals = append(t.arrivals, s)
 	t.addCost(s.charged())
 	if g == t.groups[len(t.groups)-1] {
-		t.leader = by
+		t.lead(by)
 	}
 	old := t.fit()
 	t.changed.fire()
 	t.mu.Unlock()
 	cut(old, CutEvicted)
-	return s, false
+	return s, taken
 }
 
-// stale reports whether a publisher brings a group older than the newest that another one has brought, and whether
-// that other one is gone and this one has brought nothing yet: then it has begun anew. t.mu is held.
-func (t *track) stale(group uint64, by *link) (stale, restarted bool) {
-	if t.leader == nil || t.leader == by || group >= t.largest.Group {
-		return false, false
+// stale refuses a group that is older than the newest that another publisher has brought. If that other one is gone, this
+// one has begun anew if it has brought nothing yet, or if it does not catch up. t.mu is held.
+func (t *track) stale(group uint64, by *link, now time.Time) refusal {
+	switch {
+	case t.leader == nil || t.leader == by || group >= t.largest.Group:
+		return taken
+	case !t.leader.gone.Load():
+		return notTaken
+	case t.orphaned.IsZero():
+		t.orphaned = now
+	case now.Sub(t.orphaned) >= orphanTime:
+		return newForSure
 	}
-	return true, t.leader.gone.Load() && !by.brought.Load()
+	if by.brought.Load() {
+		return notTaken
+	}
+	return newIfAlone
 }
+
+// lead notes who brought the newest; t.mu is held.
+func (t *track) lead(by *link) { t.leader, t.orphaned = by, time.Time{} }
 
 // group returns the group with this id, new if need be, and notes which groups it supersedes.
 func (t *track) group(id uint64, now time.Time) *group {
@@ -199,18 +231,18 @@ func (t *track) evictNext() (old []*cursor) {
 }
 
 // addDatagram appends an object that a publisher brings as a datagram, under the conditions of openSubgroup.
-func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) (ok, restarted bool) {
+func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) refusal {
 	t.mu.Lock()
 	if t.ended != nil {
 		t.mu.Unlock()
-		return false, false
+		return notTaken
 	}
-	if stale, restarted := t.stale(d.Group, by); stale {
+	if why := t.stale(d.Group, by, now); why != taken {
 		t.mu.Unlock()
-		return false, restarted
+		return why
 	}
 	if d.Group >= t.largest.Group {
-		t.leader = by
+		t.lead(by)
 	}
 	if len(t.datagrams) == maxDatagrams {
 		t.dropDatagrams(1)
@@ -224,7 +256,7 @@ func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) (ok, resta
 	t.mu.Unlock()
 	cut(old, CutEvicted)
 	t.cache.trim()
-	return true, false
+	return taken
 }
 
 // dropDatagrams forgets the n oldest datagrams; t.mu is held.

@@ -211,13 +211,13 @@ func TestPublisherThatBeganAnew(t *testing.T) {
 		name               string
 		oldGone, hadBrough bool
 		group              uint64
-		taken, restarted   bool
+		want               refusal
 	}{
-		{"older group while the leader lives", false, false, 3, false, false},
-		{"newer group while the leader lives", false, false, 11, true, false},
-		{"older group after the leader left", true, false, 3, false, true},
-		{"older group of one that has brought some", true, true, 3, false, false},
-		{"newer group after the leader left", true, false, 11, true, false},
+		{"older group while the leader lives", false, false, 3, notTaken},
+		{"newer group while the leader lives", false, false, 11, taken},
+		{"older group after the leader left", true, false, 3, newIfAlone},
+		{"older group of one that has brought some", true, true, 3, notTaken},
+		{"newer group after the leader left", true, false, 11, taken},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			lt := newLogTest(t, 1<<30, 1<<30)
@@ -225,9 +225,16 @@ func TestPublisherThatBeganAnew(t *testing.T) {
 			lt.object(lt.open(leader, 10, 0), 0, []byte("x"))
 			leader.gone.Store(tt.oldGone)
 			other.brought.Store(tt.hadBrough)
-			s, restarted := lt.track.openSubgroup(moqt.SubgroupHeader{Group: tt.group}, other, lt.now)
-			if (s != nil) != tt.taken || restarted != tt.restarted {
-				t.Errorf("taken %v, restarted %v; want %v, %v", s != nil, restarted, tt.taken, tt.restarted)
+			s, why := lt.track.openSubgroup(moqt.SubgroupHeader{Group: tt.group}, other, lt.now)
+			if (s != nil) != (tt.want == taken) || why != tt.want {
+				t.Errorf("taken %v, refusal %v; want %v", s != nil, why, tt.want)
+			}
+			if !tt.oldGone || tt.want == taken {
+				return
+			}
+			lt.now = lt.now.Add(orphanTime)
+			if _, why := lt.track.openSubgroup(moqt.SubgroupHeader{Group: tt.group + 1}, other, lt.now); why != newForSure {
+				t.Errorf("refusal %v after the leader was not followed for a while, want %v", why, newForSure)
 			}
 		})
 	}

@@ -45,42 +45,38 @@ func (u *upstream) run(ctx context.Context) error {
 
 // deliver calls take with the track that the publisher feeds. If that says that the publisher has begun anew, or the track
 // was replaced meanwhile, it does so again with the track that takes its place.
-func (u *upstream) deliver(take func(*track) (taken, restarted bool)) bool {
+func (u *upstream) deliver(take func(*track) refusal) {
 	for {
 		rt := u.link.route.Load()
-		taken, restarted := take(rt.track)
-		if taken {
+		why := take(rt.track)
+		if why == taken {
 			u.link.brought.Store(true)
-			return true
+			return
 		}
 		next := u.link.route.Load()
-		if restarted {
-			next = rt.restart(u.link)
+		if why != notTaken {
+			next = rt.restart(u.link, why == newForSure)
 		}
 		if next == rt {
-			return false
+			u.stats.Refusals[RefusedDuplicate].Add(1)
+			return
 		}
 	}
 }
 
 // open begins the log of a subgroup; nil if it is not taken.
 func (u *upstream) open(h moqt.SubgroupHeader) (in *track, s *subgroup) {
-	u.deliver(func(t *track) (taken, restarted bool) {
+	u.deliver(func(t *track) (why refusal) {
 		in = t
-		s, restarted = t.openSubgroup(h, u.link, u.now())
-		return s != nil, restarted
+		s, why = t.openSubgroup(h, u.link, u.now())
+		return why
 	})
 	return in, s
 }
 
 func (u *upstream) takeDatagram(d *moqt.Datagram) {
 	u.stats.DatagramsIn.Add(1)
-	taken := u.deliver(func(t *track) (taken, restarted bool) {
-		return t.addDatagram(*d, u.link, u.now())
-	})
-	if !taken {
-		u.stats.Refusals[RefusedDuplicate].Add(1)
-	}
+	u.deliver(func(t *track) refusal { return t.addDatagram(*d, u.link, u.now()) })
 }
 
 // ingest copies one subgroup stream into the log as it arrives: what has come in of an object
@@ -95,7 +91,6 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 	h := r.Header()
 	t, s := u.open(h)
 	if s == nil {
-		u.stats.Refusals[RefusedDuplicate].Add(1)
 		r.Stop(wire.StreamCancelled)
 		return
 	}
