@@ -83,12 +83,12 @@ func writeReport(ctx context.Context, env cli.Env, b *bytes.Buffer, f *common, a
 		Scenarios: all, CCs: report.Compared, Runs: f.runs, Seed: uint32(f.seed),
 		Quirks: sim.AllQuirks, C4: report.Draft04, Workers: f.workers,
 	}
-	began := time.Now()
+	began, cpuBegan := time.Now(), cpuTime()
 	compared, err := runBatch(ctx, env, config)
 	if err != nil {
 		return err
 	}
-	speed := float64(len(compared)*f.runs) / time.Since(began).Seconds()
+	took, cpu := time.Since(began), cpuTime()-cpuBegan
 
 	config.CCs, config.C4 = names, ""
 	newest, err := runBatch(ctx, env, config)
@@ -175,12 +175,16 @@ are against c4-draft04.
 	}
 	report.Newest(b, joined, names, ref)
 
+	total := len(compared) * f.runs
 	fmt.Fprintf(b, `
 ## Speed
 
 The first table's %d runs took %.0f s on %d cores, with whatever else the machine
-was doing: %.0f runs a second.
-`, len(compared)*f.runs, float64(len(compared)*f.runs)/speed, runtime.GOMAXPROCS(0), speed)
+was doing.
+`, total, took.Seconds(), runtime.GOMAXPROCS(0))
+	if cpu > 0 {
+		fmt.Fprintf(b, "They used %.0f s of processor time: %.0f runs a second and core.\n", cpu.Seconds(), float64(total)/cpu.Seconds())
+	}
 	return nil
 }
 
