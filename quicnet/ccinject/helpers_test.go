@@ -91,7 +91,7 @@ func quicConfig() *quic.Config {
 	return &quic.Config{
 		InitialStreamReceiveWindow: 4 << 20, InitialConnectionReceiveWindow: 8 << 20,
 		MaxStreamReceiveWindow: 16 << 20, MaxConnectionReceiveWindow: 32 << 20,
-		MaxIdleTimeout: 30 * time.Second,
+		MaxIdleTimeout: 30 * time.Second, EnableDatagrams: true,
 	}
 }
 
