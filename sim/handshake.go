@@ -208,7 +208,6 @@ func (r *receiver) sendClose(now time.Duration) {
 		return
 	}
 	r.done = true
-	r.closedAt = now
 	r.closeTries++
 	r.conn.up(now, r.sim.pool.get(r.conn, kindClose, sizeClose))
 	const timeouts = 3

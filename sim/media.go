@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/moq-c4/moq-c4/sim/scenario"
@@ -38,6 +39,7 @@ func streamID(source int16, group int32, sources int) int32 {
 func (s *sender) onRequest(now time.Duration, r request) {
 	sources := s.conn.flow.Sources
 	id := streamID(r.source, r.group, len(sources))
+	src := &sources[r.source]
 	if r.cancel {
 		if st := s.stream(id); st != nil {
 			st.closed = true
@@ -45,8 +47,10 @@ func (s *sender) onRequest(now time.Duration, r request) {
 		}
 		return
 	}
+	if s.media.started(r.source, src.Datagrams) || s.stream(id) != nil {
+		return // asked again
+	}
 	s.media.used = true
-	src := &sources[r.source]
 	if src.Datagrams {
 		s.media.audio = append(s.media.audio, audioServer{source: r.source, start: now})
 		s.media.wake = now
@@ -56,6 +60,11 @@ func (s *sender) onRequest(now time.Duration, r request) {
 	st.source, st.start, st.nextAt, st.active = r.source, now, now, true
 	st.frames = min(src.Group, src.Frames-int64(r.group)*src.Group)
 	s.media.order = append(s.media.order, st)
+}
+
+// started reports whether a datagram source has been started.
+func (m *mediaServer) started(source int16, datagrams bool) bool {
+	return datagrams && slices.ContainsFunc(m.audio, func(a audioServer) bool { return a.source == source })
 }
 
 // runMedia is the application's timer. It sends the audio that is due, wakes

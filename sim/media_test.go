@@ -85,3 +85,20 @@ video v rate=30 size=6250B key=62500B group=30 frames=150 priority=6
 		t.Errorf("audio late by %v, video by %v", audio.Average, video.Average)
 	}
 }
+
+// Requests that are lost are repeated, and the call ends.
+func TestMediaLostRequests(t *testing.T) {
+	sc := parse(t, `link rate=10Mbit/s delay=20ms queue=50ms
+flow main media start=503ms
+audio a1 rate=50 size=80B frames=150 priority=2
+video v rate=30 size=1000B key=5000B group=30 frames=90 priority=6
+cross up rate=13.3Mbit/s
+`)
+	var s Sim
+	for seed := range uint64(6) {
+		r := mustRun(t, &s, sc, Options{CC: "c4", Seed: seed})
+		if v := r.Flows[0].Sources[1]; !r.Finished || v.Frames != 90 {
+			t.Errorf("seed %d: finished %v at %v with %d frames", seed, r.Finished, r.Time, v.Frames)
+		}
+	}
+}

@@ -63,7 +63,9 @@ func (m *mediaClient) ask(r *receiver, i int) {
 	s := &m.sources[i]
 	g := s.group
 	s.group++
-	r.requests = append(r.requests, request{source: int16(i), group: g})
+	q := request{source: int16(i), group: g}
+	r.requests = append(r.requests, q)
+	r.unanswered = append(r.unanswered, askedRequest{q, m.groupStart(r, s, g)})
 	if s.Datagrams {
 		return
 	}
@@ -89,6 +91,7 @@ func (m *mediaClient) schedule(r *receiver) {
 
 // onDatagram measures an audio frame.
 func (m *mediaClient) onDatagram(r *receiver, now time.Duration, f *frame) {
+	r.answered(f.source, 0)
 	s := &m.sources[f.source]
 	due := r.readyAt + s.FrameTime(f.offset)
 	m.measure(r, now, int(f.source), f.offset, due)

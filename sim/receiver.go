@@ -41,7 +41,6 @@ type receiver struct {
 	readyAt    time.Duration     // when the client completed the handshake
 	ready      bool
 	done       bool // everything has arrived
-	closedAt   time.Duration
 	closeTries uint
 
 	helloTries uint
@@ -50,18 +49,31 @@ type receiver struct {
 	timer      time.Duration // handshake and close repetitions
 
 	requests      []request // not yet sent
+	unanswered    []askedRequest
 	firstRequests []request // for the repetition of the first packet
 
 	wake  time.Duration
 	order uint64
 }
 
-const maxAckRanges = 32
+// askedRequest is a request that nothing has come back for.
+type askedRequest struct {
+	request
+	at time.Duration
+}
+
+const (
+	maxAckRanges = 32
+
+	// requestTimeout is when a request is repeated.
+	requestTimeout = time.Second
+)
 
 func (r *receiver) reset(c *conn) {
 	*r = receiver{
 		sim: c.sim, conn: c,
 		ranges: r.ranges[:0], streams: r.streams[:0], requests: r.requests[:0],
+		unanswered: r.unanswered[:0], firstRequests: r.firstRequests[:0],
 		media:   r.media,
 		highest: -1, policy: ackPolicy{gap: ackGapEarly, delay: ackDelayMin},
 		connLimit: connLimitInitial,
@@ -127,6 +139,7 @@ func (r *receiver) prepare(now time.Duration) {
 		return
 	}
 	r.media.askDue(r, now)
+	r.askAgain(now)
 	if r.open == 0 {
 		r.sendClose(now)
 		return
@@ -138,7 +151,30 @@ func (r *receiver) prepare(now time.Duration) {
 	if r.waiting {
 		wake = min(wake, r.waitSince+r.policy.delay)
 	}
+	for _, q := range r.unanswered {
+		wake = min(wake, q.at+requestTimeout)
+	}
 	r.setWake(wake)
+}
+
+// askAgain repeats requests that nothing has come back for.
+func (r *receiver) askAgain(now time.Duration) {
+	for i := range r.unanswered {
+		if q := &r.unanswered[i]; now >= q.at+requestTimeout {
+			q.at = now
+			r.requests = append(r.requests, q.request)
+		}
+	}
+}
+
+// answered notes that something has come back for a request.
+func (r *receiver) answered(source int16, group int32) {
+	for i, q := range r.unanswered {
+		if q.source == source && q.group == group {
+			r.unanswered = append(r.unanswered[:i], r.unanswered[i+1:]...)
+			return
+		}
+	}
 }
 
 // ackDue decides by the distance in packet numbers: lost and skipped numbers
@@ -167,10 +203,9 @@ func (r *receiver) send(now time.Duration, ack bool) {
 		r.ackedTo = r.highest
 		r.waiting, r.immediate = false, false
 	}
-	if r.newLimits {
-		k.connLimit, k.streamLimit = r.connLimit, r.newStreamLimit
-		r.newLimits = false
-	}
+	// limits are in each packet, lest a lost one blocks the sender for ever
+	k.connLimit, k.streamLimit = r.connLimit, r.newStreamLimit
+	r.newLimits = false
 	if len(r.requests) > 0 {
 		k.size = sizeLaterRequest
 		k.requests = append(k.requests, r.requests...)

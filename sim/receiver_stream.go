@@ -54,6 +54,7 @@ func (r *receiver) onFrame(now time.Duration, f *frame) {
 		r.media.onDatagram(r, now, f)
 		return
 	case streamAudioEnd:
+		r.answered(f.source, 0)
 		if r.media.end(f.source) {
 			r.open--
 		}
@@ -62,6 +63,9 @@ func (r *receiver) onFrame(now time.Duration, f *frame) {
 	st := r.stream(f.stream)
 	if st == nil || st.done {
 		return
+	}
+	if st.highest == 0 {
+		r.answered(st.source, st.group)
 	}
 	end := f.offset + int64(f.length)
 	if f.fin {
