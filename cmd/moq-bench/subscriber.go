@@ -59,37 +59,25 @@ type subscriber struct {
 	ready     func() // called when everything is subscribed
 }
 
-// run receives until ctx ends; a session that ends before is an error.
+// run receives until ctx ends; what ends before is an error.
 func (s *subscriber) run(ctx context.Context) error {
-	conn, err := s.dialer.Dial(ctx)
-	if err != nil {
-		return err
+	err := s.dialer.WithSession(ctx, s.receive)
+	if ctx.Err() != nil {
+		return nil
 	}
-	ms := moqt.New(conn, s.dialer.SessionConfig())
-	var running sync.WaitGroup
-	defer running.Wait()
-	var ended error
-	running.Go(func() {
-		ended = ms.Run(ctx)
-		if ended == nil && ctx.Err() == nil {
-			ended = errors.New("the relay closed the session")
-		}
-	})
-	running.Go(func() {
-		for {
-			req, err := ms.Accept(ctx)
-			if err != nil {
-				return
-			}
-			req.Reject(nil)
-		}
-	})
+	return err
+}
+
+// receive subscribes to all tracks and receives until ctx ends.
+func (s *subscriber) receive(ctx context.Context, ms *moqt.Session) error {
 	renditions, err := s.catalog(ctx, ms)
 	if err != nil {
-		ms.Close(wire.SessionNoError, "")
 		return fmt.Errorf("catalog: %w", err)
 	}
+	ctx, stop := context.WithCancel(ctx)
 	var tracks sync.WaitGroup
+	defer tracks.Wait()
+	defer stop()
 	for _, r := range renditions {
 		sub, err := ms.Subscribe(ctx, moqt.SubscribeRequest{
 			Track: wire.FullTrackName{Namespace: s.namespace, Name: r.Name},
@@ -97,18 +85,13 @@ func (s *subscriber) run(ctx context.Context) error {
 			Params: wire.Params{Filter: wire.Some(wire.Filter{Type: wire.FilterNextGroupStart})},
 		})
 		if err != nil {
-			ms.Close(wire.SessionNoError, "")
 			return fmt.Errorf("subscribe to %s: %w", r.Name, err)
 		}
 		tracks.Go(func() { s.track(ctx, sub, r) })
 	}
 	s.ready()
 	tracks.Wait()
-	running.Wait()
-	if ctx.Err() != nil {
-		return nil
-	}
-	return ended
+	return errors.New("the tracks have ended")
 }
 
 // catalog returns the tracks of the call: both videos, and the audio that comes in datagrams.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -203,9 +202,6 @@ func (p *publisher) stayConnected(ctx context.Context) {
 	}
 }
 
-// errSessionOver stands for a session that the relay ended without fault.
-var errSessionOver = errors.New("the relay closed the session")
-
 func (p *publisher) session(ctx context.Context, backoff *cli.Backoff) error {
 	conn, err := p.flags.dialer.Dial(ctx)
 	if err != nil {
@@ -216,7 +212,7 @@ func (p *publisher) session(ctx context.Context, backoff *cli.Backoff) error {
 		p.log.Info("publishing", "url", p.flags.dialer.URL, "namespace", cli.FormatNamespace(p.flags.namespace))
 	})
 	if err == nil {
-		err = errSessionOver
+		err = cli.ErrSessionOver
 	}
 	return err
 }

@@ -21,7 +21,7 @@ const listQuiet = 500 * time.Millisecond
 func list(ctx context.Context, f *flags, out io.Writer) error {
 	var backoff cli.Backoff
 	for {
-		err := withSession(ctx, f, func(ctx context.Context, s *moqt.Session) error {
+		err := f.dialer.WithSession(ctx, func(ctx context.Context, s *moqt.Session) error {
 			if f.named {
 				return listTracks(ctx, s, f, out)
 			}

@@ -46,7 +46,7 @@ func (r *receiver) run(ctx context.Context) error {
 	defer r.stop(context.Canceled)
 	var backoff cli.Backoff
 	for {
-		err := withSession(ctx, r.flags, func(ctx context.Context, s *moqt.Session) error {
+		err := r.flags.dialer.WithSession(ctx, func(ctx context.Context, s *moqt.Session) error {
 			backoff.Reset()
 			return r.broadcast(ctx, s)
 		})

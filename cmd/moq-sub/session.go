@@ -4,60 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
-
-// withSession connects to the relay and calls f with the session. It returns what f returns, or why the
-// session ended if that came first, when nothing of the session runs any more.
-func withSession(ctx context.Context, f *flags, do func(context.Context, *moqt.Session) error) error {
-	conn, err := f.dialer.Dial(ctx)
-	if err != nil {
-		return err
-	}
-	s := moqt.New(conn, f.dialer.SessionConfig())
-	var running sync.WaitGroup
-	var ended error
-	running.Go(func() { ended = s.Run(ctx) })
-	running.Go(func() { // a subscriber has nothing to offer
-		for {
-			req, err := s.Accept(ctx)
-			if err != nil {
-				return
-			}
-			req.Reject(nil)
-		}
-	})
-	running.Go(func() {
-		select {
-		case <-s.GoingAway(): // leave, and connect again
-			f.log.Info("the relay is going away")
-			s.Close(wire.SessionNoError, "")
-		case <-s.Context().Done():
-		}
-	})
-	err = s.Ready(ctx)
-	if err == nil {
-		err = do(s.Context(), s)
-	}
-	lost := s.Context().Err() != nil
-	s.Close(wire.SessionNoError, "")
-	running.Wait()
-	if lost && ctx.Err() == nil {
-		if ended == nil {
-			ended = errSessionOver
-		}
-		return ended
-	}
-	return err
-}
-
-// errSessionOver stands for a session that the relay ended without fault.
-var errSessionOver = errors.New("the relay closed the session")
 
 // rendezvous is how long the relay is asked to hold a SUBSCRIBE for a publisher that is not there.
 const rendezvous = 30 * time.Second

@@ -22,6 +22,7 @@ type Dialer struct {
 	fingerprint string
 	insecure    bool
 	qlog        string
+	controller  *ControllerFlag // nil: not offered
 	config      quicnet.DialConfig
 	log         *slog.Logger
 }
@@ -31,6 +32,12 @@ func (d *Dialer) AddFlags(fs *flag.FlagSet) {
 	fs.StringVar(&d.fingerprint, "tls-fingerprint", "", "SHA-256 of the relay's certificate in `hex`; nothing else is checked then")
 	fs.BoolVar(&d.insecure, "tls-insecure", false, "accept any certificate: for tests only")
 	fs.StringVar(&d.qlog, "qlog", "", "`directory` that gets a qlog file per connection")
+}
+
+// AddControllerFlag registers --cc, for commands that send.
+func (d *Dialer) AddControllerFlag(fs *flag.FlagSet) {
+	d.controller = &ControllerFlag{}
+	d.controller.AddFlags(fs)
 }
 
 // Check looks at the flags and the URL. log gets what happens to the connection.
@@ -51,6 +58,11 @@ func (d *Dialer) Check(log *slog.Logger) error {
 	if d.insecure {
 		d.config.Insecure = true
 		log.Warn("the relay's certificate is not checked (--tls-insecure)")
+	}
+	if d.controller != nil {
+		if d.config.Controller, err = d.controller.Controller(); err != nil {
+			return err
+		}
 	}
 	d.config.QLogDir, d.config.Logger = d.qlog, log
 	return nil
