@@ -99,7 +99,7 @@ func (e *DialError) explainCertificate(t target) {
 	}
 	if host, ok := errors.AsType[x509.HostnameError](e.Err); ok {
 		e.Err = fmt.Errorf("the server's certificate is for another name (%w)", host)
-		e.Hint = "use --tls-server-name or the name in the certificate"
+		e.Hint = "connect to a name that is in the certificate"
 		return
 	}
 	if inv, ok := errors.AsType[x509.CertificateInvalidError](e.Err); ok && inv.Reason == x509.Expired {
