@@ -41,6 +41,7 @@ demo: setup build
 test: setup
 	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m ./...
 	@scripts/web.sh test
+	@scripts/web.sh test:e2e
 
 ## check: formatting, vet, lint, tidy modules, web types
 .PHONY: check

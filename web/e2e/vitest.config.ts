@@ -7,6 +7,8 @@ export default defineConfig({
 		include: ["*.test.ts"],
 		globalSetup: [`${import.meta.dirname}/setup.ts`],
 		fileParallelism: false,
+		// These run in real time; a machine that stands still for a moment is no fault of the player.
+		retry: 2,
 		testTimeout: 90_000,
 		hookTimeout: 90_000,
 		teardownTimeout: 20_000,
