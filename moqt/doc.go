@@ -39,11 +39,11 @@
 //
 // # Versions
 //
-// The version is that of [ConnInfo].Protocol. The session is made of request
-// handles (session_request.go): a handle sends and receives the messages of one
-// request. In draft-18 each has a bidirectional stream. In draft-16 all share the
-// control stream and are told apart by request id; that is a second kind of
-// handle, not a second session.
+// The version is that of [ConnInfo].Protocol; only draft-18 is implemented. A
+// session is made of request handles (session_request.go), each of which sends and
+// receives the messages of one request on its bidirectional stream. In draft-16 all
+// requests share the control stream and are told apart by request id: that would
+// be a second kind of handle, not a second session.
 //
 // # Limitations
 //
