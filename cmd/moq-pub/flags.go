@@ -44,6 +44,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.BoolVar(&f.synthetic, "synthetic", false, "publish the synthetic call instead of a file")
 	fs.StringVar(&packaging, "packaging", string(media.CMAF), "`form` of the objects: cmaf, one moof and mdat each, or loc, the codec's bytes alone")
 	f.dialer.AddFlags(fs)
+	f.dialer.AddControllerFlag(fs)
 	logs.AddFlags(fs)
 	args, err := cli.Parse(fs, env.Args)
 	if err != nil {

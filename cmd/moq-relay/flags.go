@@ -27,6 +27,7 @@ type flags struct {
 	certNames string
 	origins   string
 	qlog      string
+	cc        cli.ControllerFlag
 	drain     time.Duration
 	log       ops.LogConfig
 	relay     relay.Config
@@ -42,6 +43,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.StringVar(&f.certNames, "cert-names", "", "further `names` and addresses of the development certificate, comma separated")
 	fs.StringVar(&f.origins, "origins", "", "`origins` whose pages may connect, comma separated; all if empty")
 	fs.StringVar(&f.qlog, "qlog", "", "`directory` that gets a qlog file per connection")
+	f.cc.AddFlags(fs)
 	fs.DurationVar(&f.drain, "drain", 10*time.Second, "how long sessions may stay after SIGTERM")
 	fs.Int64Var(&f.relay.CacheBytes, "cache-bytes", 256<<20, "`bytes` cached over all tracks")
 	fs.IntVar(&f.relay.CacheTrackBytes, "cache-track-bytes", 32<<20, "`bytes` cached of one track; a larger group cannot be carried")

@@ -16,6 +16,7 @@ func TestWrongUse(t *testing.T) {
 		"--cache-bytes 0":                          "--cache-bytes",
 		"--max-lag -1s":                            "--max-lag",
 		"--log-level loud":                         "log level",
+		"--cc fast":                                "--cc",
 		"--what":                                   "-what",
 		"--cert a --key b --cert-names x":          "--cert-names",
 		"--origins ::":                             "origin",

@@ -143,6 +143,13 @@ func exportTransport(reg *ops.Registry, l *quicnet.Listener) {
 					"no_protocol": s.NoProtocol, "origin": s.OriginDenied, "setup_timeout": s.SetupTimeout, "setup_failed": s.SetupFailed,
 				}[l[0]])
 			}),
+		ops.CounterBy("moq_relay_controllers_total", "Connections for which --cc chose the congestion controller: installed, refused because the library's layout is unknown, or installed again after a change of path.",
+			[]ops.Label{{Name: "result", Values: []string{"installed", "refused", "reinstalled"}}},
+			func(s stats, l []string) float64 {
+				return float64(map[string]uint64{
+					"installed": s.ControllersInstalled, "refused": s.ControllersRefused, "reinstalled": s.ControllersReinstalled,
+				}[l[0]])
+			}),
 		ops.CounterOf("moq_relay_unscheduled_streams_total", "WebTransport streams that got no priority, because the library's layout is unknown.",
 			func(s stats) float64 { return float64(s.UnscheduledStreams) }),
 	)

@@ -55,9 +55,12 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 	f.relay.Logger = log
 	p.relay = relay.New(f.relay)
 
-	var err error
+	controller, err := f.cc.Controller()
+	if err != nil {
+		return nil, err
+	}
 	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
-		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log},
+		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller},
 		Addr:            f.listen,
 		Certificate:     p.cert,
 		AllowedOrigins:  list(f.origins),
