@@ -220,6 +220,7 @@ func (r *receiver) receive(ctx context.Context, s *moqt.Session, sink *sink) {
 
 // take hands what a subscription brings to the sink, until it ends.
 func (r *receiver) take(ctx context.Context, sub *moqt.Subscription, sink *sink) error {
+	sink.put(ctx, event{begin: true})
 	var groups sync.WaitGroup
 	defer groups.Wait()
 	for {

@@ -25,7 +25,10 @@ type sequencer struct {
 	streams  bool          // objects of a group come in order, on one stream that has an end
 
 	started bool
+	fresh   bool            // a subscription has begun and brought nothing yet
 	next    media.Position  // expected
+	newest  uint64          // group of what Poll returned last
+	before  []heldItem      // what was held back when the groups began anew: goes first
 	ended   map[uint64]bool // groups at or after next.Group whose stream has ended
 	held    []heldItem      // sorted by location
 	bytes   int
@@ -46,9 +49,19 @@ func newSequencer(streams bool, patience time.Duration) *sequencer {
 	return &sequencer{streams: streams, patience: patience, ended: make(map[uint64]bool)}
 }
 
+// OnSubscription says that a subscription has begun, maybe not the first. It brings the publisher's current group
+// first; if that is an older one than there was, the publisher counts anew, and so does the sequencer.
+func (s *sequencer) OnSubscription() { s.fresh = true }
+
 // OnObject takes an object. The first one of all sets the start.
 func (s *sequencer) OnObject(now time.Time, p media.Packet) {
 	at := media.Position{Group: p.Group, Object: p.Object}
+	if s.fresh && s.started && at.Group < s.newest {
+		s.before = append(s.before, s.held...)
+		s.held, s.bytes, s.started = nil, 0, false
+		clear(s.ended)
+	}
+	s.fresh = false
 	if !s.started {
 		s.started, s.next = true, at
 	}
@@ -82,6 +95,11 @@ func (s *sequencer) noteEnd(group uint64) {
 
 // Poll returns the next object in order, if it is there or nothing before it is worth waiting for.
 func (s *sequencer) Poll(now time.Time) (heldItem, bool) {
+	if len(s.before) > 0 {
+		first := s.before[0]
+		s.before = s.before[1:]
+		return first, true
+	}
 	s.skipEnded()
 	if len(s.held) == 0 {
 		return heldItem{}, false
@@ -96,6 +114,7 @@ func (s *sequencer) Poll(now time.Time) (heldItem, bool) {
 	s.held = slices.Delete(s.held, 0, 1)
 	s.bytes -= len(first.packet.Payload)
 	s.next = media.Position{Group: first.at.Group, Object: first.at.Object + 1}
+	s.newest = first.at.Group
 	s.skipEnded()
 	return first, true
 }

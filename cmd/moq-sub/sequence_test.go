@@ -10,7 +10,7 @@ import (
 )
 
 // TestSequencer runs small scripts. "3.1" is an object, "3.1e" the last of its group, "/3" the end of group 3's
-// stream, "+100" lets milliseconds pass. After each step what comes out in order is noted.
+// stream, "=" the beginning of a subscription, "+100" lets milliseconds pass. After each step what comes out in order is noted.
 func TestSequencer(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -28,6 +28,10 @@ func TestSequencer(t *testing.T) {
 		{"old group after its turn", true, "5.0 /5 6.0 4.0", "5.0 6.0", 1, 0},
 		{"the same object twice", true, "1.0 2.0 2.0 /1", "1.0 2.0", 0, 0},
 		{"group ends without an object", true, "1.0 /2 /1 3.0", "1.0 3.0", 0, 0},
+		{"groups begin anew", true, "= 100.0 /100 101.0 103.0 = 0.0 0.1 /0 1.0", "100.0 101.0 103.0 0.0 0.1 1.0", 0, 0},
+		{"a new subscription at the same group", true, "= 100.0 100.1 /100 = 100.0 100.1 100.2 /100 101.0", "100.0 100.1 101.0", 3, 0},
+		{"a new subscription at a later group", true, "= 100.0 = 105.0 +1000", "100.0 105.0", 0, 5},
+		{"datagram groups begin anew", false, "= 9.0e 10.0e = 3.0e 4.0e", "9.0 10.0 3.0 4.0", 0, 0},
 		{"datagrams out of order", false, "1.0 1.2 1.1 1.3", "1.0 1.1 1.2 1.3", 0, 0},
 		{"datagram lost", false, "1.0 1.2 +1000 1.3", "1.0 1.2 1.3", 0, 1},
 		{"datagram late", false, "1.0 1.2 +1000 1.1", "1.0 1.2", 1, 1},
@@ -44,6 +48,8 @@ func TestSequencer(t *testing.T) {
 				case step[0] == '+':
 					fmt.Sscanf(step, "+%d", &ms)
 					now = now.Add(time.Duration(ms) * time.Millisecond)
+				case step == "=":
+					s.OnSubscription()
 				case step[0] == '/':
 					fmt.Sscanf(step, "/%d", &g)
 					s.OnEnd(g)

@@ -29,6 +29,7 @@ type sink struct {
 type event struct {
 	packet  media.Packet
 	arrived time.Time
+	begin   bool // a subscription has begun; there is no packet
 	end     bool // the stream of packet.Group has ended; there is no packet
 	cut     bool // it was abandoned by the sender
 	bad     bool // an object could not be read
@@ -87,6 +88,8 @@ func (s *sink) rest() error {
 
 func (s *sink) take(e event) {
 	switch {
+	case e.begin:
+		s.seq.OnSubscription()
 	case e.bad:
 		s.stats.count(&s.stats.bad, 1)
 	case e.end:
