@@ -41,7 +41,7 @@ func TestSequencer(t *testing.T) {
 			now := time.Unix(0, 0)
 			s := newSequencer(tt.streams, time.Second)
 			var out []string
-			for _, step := range strings.Fields(tt.in) {
+			for step := range strings.FieldsSeq(tt.in) {
 				var g, o uint64
 				var ms int
 				switch {
