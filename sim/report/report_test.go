@@ -52,7 +52,7 @@ func TestReport(t *testing.T) {
 	}
 	// every table has as many cells in each line as in its head
 	cells := 0
-	for _, line := range strings.Split(text, "\n") {
+	for line := range strings.SplitSeq(text, "\n") {
 		if !strings.HasPrefix(line, "|") {
 			cells = 0
 			continue

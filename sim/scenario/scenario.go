@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"time"
 
 	"github.com/moq-c4/moq-c4/sim/link"
@@ -131,12 +132,7 @@ type Bound struct {
 
 // For reports whether the bound is meant for a controller.
 func (b *Bound) For(name string) bool {
-	for _, n := range b.CCs {
-		if n == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(b.CCs, name)
 }
 
 // Holds reports whether a measured value is within the bound.
