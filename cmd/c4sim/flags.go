@@ -42,7 +42,7 @@ func (c *common) check() ([]string, error) {
 func controllers(list string) ([]string, error) {
 	known := sim.Controllers()
 	var names []string
-	for _, n := range strings.Split(list, ",") {
+	for n := range strings.SplitSeq(list, ",") {
 		n = strings.TrimSpace(n)
 		if !slices.Contains(known, n) {
 			return nil, cli.Usage("unknown controller %q (known: %s)", n, strings.Join(known, ", "))
@@ -56,7 +56,7 @@ func controllers(list string) ([]string, error) {
 
 // quirks reads a list of the reference's faults.
 func quirks(list string) (q sim.Quirks, err error) {
-	for _, n := range strings.Split(list, ",") {
+	for n := range strings.SplitSeq(list, ",") {
 		switch strings.TrimSpace(n) {
 		case "none", "":
 		case "all":

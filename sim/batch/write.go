@@ -96,15 +96,15 @@ func WriteTable(w io.Writer, rows []Row) error {
 	}
 	out := bufio.NewWriter(w)
 	for _, line := range cells {
-		text := ""
+		var text strings.Builder
 		for i, s := range line {
 			if i < 2 { // names to the left, numbers to the right
-				text += fmt.Sprintf("%-*s  ", width[i], s)
+				text.WriteString(fmt.Sprintf("%-*s  ", width[i], s))
 			} else {
-				text += fmt.Sprintf("%*s  ", width[i], s)
+				text.WriteString(fmt.Sprintf("%*s  ", width[i], s))
 			}
 		}
-		out.WriteString(strings.TrimRight(text, " "))
+		out.WriteString(strings.TrimRight(text.String(), " "))
 		out.WriteByte('\n')
 	}
 	return out.Flush()
