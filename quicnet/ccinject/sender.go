@@ -189,6 +189,9 @@ func (s *sender) OnPacketSent(t instant, inFlight, number, bytes int64, ackElici
 
 // SetMaxDatagramSize comes when path MTU discovery has found something.
 func (s *sender) SetMaxDatagramSize(bytes int64) {
+	if bytes <= 0 {
+		return
+	}
 	s.mtu = bytes
 	s.ctl.OnMTU(s.advance(s.clock()), bytes)
 	s.apply()
