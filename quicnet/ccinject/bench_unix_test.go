@@ -19,6 +19,7 @@ func BenchmarkLoopback(b *testing.B) {
 		f    Factory
 	}{
 		{"stock", nil},
+		{"unpaced", func(cc.Config) cc.Controller { return &fixed{window: 128 << 10} }}, // the adapter alone
 		{"c4", func(c cc.Config) cc.Controller { return c4.New(c, c4.Default()) }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {

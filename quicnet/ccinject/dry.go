@@ -41,8 +41,10 @@ func (s *sender) checkDry() {
 	s.ctl.OnAppLimited(s.advance(d.at))
 }
 
-// leaveDry is called before a packet is noted as sent.
-func (s *sender) leaveDry() {
-	s.checkDry()
+// leaveDry is called before a packet is noted as sent at now. Mostly it is the one just asked for.
+func (s *sender) leaveDry(now time.Duration) {
+	if now != s.dry.at {
+		s.checkDry()
+	}
 	s.dry = dryness{}
 }

@@ -167,7 +167,7 @@ func (s *sender) OnPacketSent(t instant, inFlight, number, bytes int64, ackElici
 	}
 	s.flush(before)
 	if ackEliciting {
-		s.leaveDry()
+		s.leaveDry(now)
 		s.observePTO(now)
 	}
 	s.reconcile(before)
@@ -184,7 +184,9 @@ func (s *sender) OnPacketSent(t instant, inFlight, number, bytes int64, ackElici
 	s.ctl.OnPacketSent(s.advance(now), cc.Packet{
 		Number: number, Bytes: bytes, InFlight: inFlight, AckEliciting: ackEliciting, Handshake: handshake,
 	})
-	s.apply()
+	if s.ctl.Control() != s.control { // seldom
+		s.apply()
+	}
 }
 
 // SetMaxDatagramSize comes when path MTU discovery has found something.
