@@ -85,15 +85,13 @@ func (c *conn) atClient(now time.Duration, k *packet, ecn cc.Codepoint) {
 	r := &c.receiver
 	switch k.kind {
 	case kindFlightA:
-		if !r.ready {
-			r.received += 2
-		}
-		r.flightAcks, r.flightCopy = true, k.number
+		r.onFlightA(now, k.number)
 	case kindFlightB:
 		r.onFlightB(now, k.number)
 	case kindData:
 		if !r.ready {
-			return // no keys yet
+			r.early = append(r.early, k.number) // no keys yet
+			return
 		}
 		r.onData(now, k, ecn)
 	case kindCloseReply:

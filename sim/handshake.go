@@ -31,14 +31,8 @@ func (r *receiver) start(now time.Duration) {
 	r.setWake(r.timer)
 }
 
-// prepareHandshake acknowledges, or repeats the Initial or the close.
+// prepareHandshake repeats the Initial or the close.
 func (r *receiver) prepareHandshake(now time.Duration) {
-	if r.flightAcks {
-		r.flightAcks = false
-		k := r.sim.pool.get(r.conn, kindHandshakeAck, sizeHandshakeAck)
-		k.number = r.flightCopy
-		r.conn.up(now, k)
-	}
 	if now < r.timer {
 		r.setWake(r.timer)
 		return
@@ -48,6 +42,14 @@ func (r *receiver) prepareHandshake(now time.Duration) {
 		return
 	}
 	r.start(now)
+}
+
+// ackFlight acknowledges the server's first datagram.
+func (r *receiver) ackFlight(now time.Duration) {
+	r.flightAcks = false
+	k := r.sim.pool.get(r.conn, kindHandshakeAck, sizeHandshakeAck)
+	k.number = r.flightCopy
+	r.conn.up(now, k)
 }
 
 // sendFlight sends the server's part of the handshake: all of it, and when it is
@@ -123,8 +125,8 @@ func (s *sender) onHandshakeAck(now time.Duration, copy int64) {
 	s.ackHandshake(now, sentAt, deliveredImplied, false)
 	if copy > 0 {
 		s.sendFlightB(now)
-		s.flightTimer = now + s.rto
 	}
+	s.flightTimer = s.flightBAt + s.rto
 }
 
 // onHandshakeEnd takes the end of the handshake and the request.
@@ -165,18 +167,39 @@ func (s *sender) ackHandshake(now, sentAt time.Duration, n int64, done bool) {
 	}
 }
 
+// onFlightA takes a copy of the first datagram. It holds the keys for what may
+// have come before it.
+func (r *receiver) onFlightA(now time.Duration, copy int64) {
+	r.flightAcks, r.flightCopy = true, copy
+	if r.haveA {
+		return
+	}
+	r.haveA = true
+	r.received += 2
+	if r.haveB {
+		r.onFlightB(now, r.numberB)
+	}
+}
+
 // onFlightB completes the handshake at the client.
 func (r *receiver) onFlightB(now time.Duration, number int64) {
+	if !r.haveA {
+		r.haveB, r.numberB = true, number
+		return
+	}
 	again := r.ready
 	r.flightAcks = false // the answer does it
 	if !again {
 		r.ready = true
-		r.received += 2
+		r.received += 2 + len(r.early)
 		r.readyAt = now
 		r.rtt.reset()
 		r.rtt.add(now - r.conn.startedAt)
 		r.timer = never
 		r.note(number)
+		for _, n := range r.early {
+			r.note(n)
+		}
 		r.highestAt, r.waiting, r.waitSince = now, true, now
 		if f := r.conn.flow; f.Size > 0 {
 			r.addStream(0)

@@ -44,8 +44,12 @@ type receiver struct {
 	closeTries uint
 
 	helloTries uint
-	flightAcks bool          // the server's first datagram has to be acknowledged
-	flightCopy int64         // which copy of it
+	flightAcks bool  // the server's first datagram has to be acknowledged
+	flightCopy int64 // which copy of it
+	haveA      bool
+	haveB      bool // before the first
+	numberB    int64
+	early      []int64       // 1-RTT packets that came before the keys
 	timer      time.Duration // handshake and close repetitions
 
 	requests      []request // not yet sent
@@ -73,7 +77,7 @@ func (r *receiver) reset(c *conn) {
 	*r = receiver{
 		sim: c.sim, conn: c,
 		ranges: r.ranges[:0], streams: r.streams[:0], requests: r.requests[:0],
-		unanswered: r.unanswered[:0], firstRequests: r.firstRequests[:0],
+		early: r.early[:0], unanswered: r.unanswered[:0], firstRequests: r.firstRequests[:0],
 		media:   r.media,
 		highest: -1, policy: ackPolicy{gap: ackGapEarly, delay: ackDelayMin},
 		connLimit: connLimitInitial,
@@ -134,7 +138,10 @@ func (r *receiver) note(n int64) {
 
 // prepare sends what is due and sets the next wake time.
 func (r *receiver) prepare(now time.Duration) {
-	if !r.ready || r.done || r.flightAcks {
+	if r.flightAcks {
+		r.ackFlight(now)
+	}
+	if !r.ready || r.done {
 		r.prepareHandshake(now)
 		return
 	}
