@@ -26,7 +26,7 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
-	in, err := openInput(f, env.Stdin)
+	in, err := openWhile(ctx, f, env.Stdin)
 	if err != nil {
 		return err
 	}

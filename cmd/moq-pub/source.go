@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,25 @@ type input struct {
 	close func() // makes a blocked Next return, if that can be done
 }
 
+// openWhile is openInput that gives up when ctx ends. A standard input that says nothing is read on until the process ends.
+func openWhile(ctx context.Context, f *flags, stdin io.Reader) (*input, error) {
+	type result struct {
+		in  *input
+		err error
+	}
+	opened := make(chan result, 1)
+	go func() {
+		in, err := openInput(f, stdin)
+		opened <- result{in, err}
+	}()
+	select {
+	case r := <-opened:
+		return r.in, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 func openInput(f *flags, stdin io.Reader) (*input, error) {
 	switch {
 	case f.synthetic:
@@ -37,11 +57,12 @@ func openInput(f *flags, stdin io.Reader) (*input, error) {
 		logSkipped(f.log, file.Skipped())
 		return &input{Source: file, close: func() { file.Close() }}, nil
 	}
-	r, err := fmp4.NewReader(stdin, fmp4.ReaderConfig{})
+	buffered := bufio.NewReader(stdin)
+	if _, err := buffered.Peek(1); err == io.EOF {
+		return nil, errors.New("standard input is empty: did the program before the pipe fail? To publish a file, use --input")
+	}
+	r, err := fmp4.NewReader(buffered, fmp4.ReaderConfig{})
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("standard input ended before an MP4 header came; is ffmpeg running? %w", err)
-		}
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	logSkipped(f.log, r.Skipped())

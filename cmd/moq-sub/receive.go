@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
@@ -35,7 +36,7 @@ type receiver struct {
 	running sync.WaitGroup
 	stop    context.CancelCauseFunc // ends everything after a local failure
 
-	received bool // the broadcast has been there
+	received atomic.Bool // the broadcast has been there
 }
 
 // run receives until ctx ends or, if that is not to be waited for, there is nothing to receive.
@@ -53,7 +54,7 @@ func (r *receiver) run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if !r.received && !r.flags.wait {
+		if !r.waits() {
 			return err
 		}
 		wait := backoff.Next()
@@ -64,11 +65,22 @@ func (r *receiver) run(ctx context.Context) error {
 	}
 }
 
+// waits reports whether what is not there is waited for.
+func (r *receiver) waits() bool { return r.flags.wait || r.received.Load() }
+
 // broadcast follows the catalog and receives the tracks it lists, until the session ends.
 func (r *receiver) broadcast(ctx context.Context, s *moqt.Session) error {
 	if len(r.flags.tracks) > 0 && r.record == nil {
 		// Without a catalog too: a publisher may have none.
 		listed, err := r.firstCatalog(ctx, s)
+		if err != nil && r.waits() {
+			// The publisher may not be there yet. The track tells when it is.
+			track := wire.FullTrackName{Namespace: r.flags.namespace, Name: r.flags.tracks[0]}
+			if sub, err := subscribe(ctx, s, track, true); err == nil {
+				sub.Close()
+			}
+			listed, err = r.firstCatalog(ctx, s)
+		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -79,12 +91,12 @@ func (r *receiver) broadcast(ctx context.Context, s *moqt.Session) error {
 	}
 	var tracks subscriptions
 	defer tracks.end()
-	return followCatalog(ctx, s, r.flags, r.flags.wait || r.received, func(renditions []media.Rendition) error {
+	return followCatalog(ctx, s, r.flags, r.waits(), func(renditions []media.Rendition) error {
 		chosen := r.choose(renditions)
 		if len(chosen) == 0 {
 			return cli.NotFound("the broadcast has no track to receive")
 		}
-		r.received = true
+		r.received.Store(true)
 		all := make([]*media.Track, len(chosen))
 		for i, c := range chosen {
 			all[i] = c.Track
@@ -109,9 +121,9 @@ func (r *receiver) set(ctx context.Context, s *moqt.Session, tracks *subscriptio
 	return nil
 }
 
-// firstCatalog returns what the first catalog object lists.
+// firstCatalog returns what the first catalog object lists, if there is a catalog now.
 func (r *receiver) firstCatalog(ctx context.Context, s *moqt.Session) (renditions []media.Rendition, err error) {
-	err = followCatalog(ctx, s, r.flags, r.flags.wait || r.received, func(list []media.Rendition) error {
+	err = followCatalog(ctx, s, r.flags, false, func(list []media.Rendition) error {
 		renditions = list
 		return errStop
 	})
@@ -201,8 +213,15 @@ func (r *receiver) receive(ctx context.Context, s *moqt.Session, sink *sink) {
 	name := wire.FullTrackName{Namespace: r.flags.namespace, Name: sink.rendition.Name}
 	var backoff cli.Backoff
 	for ctx.Err() == nil {
-		sub, err := subscribe(ctx, s, name, true)
+		// That a track is in the catalog, or was there before, is reason to wait for it.
+		sub, err := subscribe(ctx, s, name, r.waits() || sink.rendition.Track != nil)
+		var refused *moqt.RequestError
+		if errors.As(err, &refused) && !mayCome(refused.Code) || refused != nil && !r.waits() && sink.rendition.Track == nil {
+			r.stop(notFound(err, "track "+name.Name))
+			return
+		}
 		if err == nil {
+			r.received.Store(true)
 			backoff.Reset()
 			r.log.Debug("subscribed", "track", name.Name)
 			err = r.take(ctx, sub, sink)

@@ -82,6 +82,8 @@ func TestRestarts(t *testing.T) {
 	relay := startRelay(t, addr)
 	pub := startClip(t, addr)
 	log.waitMore("start", 60)
+	one := &frameLog{t, filepath.Join(t.TempDir(), "one.csv")} // the same for a track that was asked for by name
+	start(t, nil, "moq-sub", "--tls-insecure", "--namespace", "live/clip", "--track", "video-360p", "--csv", one.file, "moqt://"+addr+"/")
 
 	pub.kill()
 	pub = startClip(t, addr)
@@ -98,8 +100,14 @@ func TestRestarts(t *testing.T) {
 	if code := relay.terminate(); code != 0 {
 		t.Errorf("relay ended with exit code %d", code)
 	}
+	before := len(one.lines())
 	startRelay(t, addr)
 	frames := log.waitMore("relay stopped and restarted", 60)
+	for end := time.Now().Add(20 * time.Second); len(one.lines()) <= before; time.Sleep(50 * time.Millisecond) {
+		if before == 0 || time.Now().After(end) {
+			t.Fatalf("the subscriber of one track had %d frames and then no more", before)
+		}
+	}
 
 	newest := make(map[string]uint64)
 	for _, f := range frames {
@@ -165,6 +173,9 @@ func TestList(t *testing.T) {
 	}
 	if code := start(t, nil, "moq-sub", "--tls-insecure", "--namespace", "live/other", "moqt://"+addr+"/").wait(20 * time.Second); code != 3 {
 		t.Errorf("exit code %d for a namespace that is not there, want 3", code)
+	}
+	if code := start(t, nil, "moq-sub", "--tls-insecure", "--namespace", "live/clip", "--track", "nope", "--stats", "moqt://"+addr+"/").wait(20 * time.Second); code != 3 {
+		t.Errorf("exit code %d for a track that is not there, want 3", code)
 	}
 	if code := start(t, nil, "moq-sub", "--namespace", "live/clip", "moqt://"+addr+"/").wait(20 * time.Second); code != 1 {
 		t.Errorf("exit code %d for a certificate that is not trusted, want 1", code)
