@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"math"
 	"slices"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -58,31 +59,99 @@ type cached struct {
 	dgram  *moqt.Datagram // has it
 }
 
-// writeRange writes the cached objects from start to last, both included, and marks the ranges between.
+// writeRange writes the cached objects from start to last, both included, and marks the ranges of which nothing is known.
+//
+// "Any gaps in the Group and Object IDs in the response stream indicate objects that do not exist."
+// [MOQT-18] Section 10.12.3, Fetch Handling
 func writeRange(w *moqt.FetchWriter, t *track, start, last wire.Location, descending bool) error {
 	groups := t.between(start, last)
 	if descending {
-		slices.Reverse(groups)
+		return writeDescending(w, groups, start, last)
 	}
+	next := start // what is before is accounted for
 	for _, g := range groups {
-		next := uint64(0) // object id that would follow without a gap
-		if g.id == start.Group {
-			next = start.Object
-		}
 		for _, o := range g.objects {
-			if o.at.Object > next {
-				gap := moqt.FetchObject{Group: g.id, Object: o.at.Object - 1, Gap: moqt.GapUnknown}
-				if err := w.WriteObject(gap, nil); err != nil {
+			if next.Less(o.at) {
+				if err := w.WriteObject(unknownUpTo(before(o.at)), nil); err != nil {
 					return err
 				}
 			}
 			if err := o.write(w); err != nil {
 				return err
 			}
-			next = o.at.Object + 1
+			next = after(o.at)
+		}
+		if g.whole {
+			next = wire.Location{Group: g.id + 1}
 		}
 	}
+	if next.Less(last) || next == last {
+		return w.WriteObject(unknownUpTo(last), nil)
+	}
 	return nil
+}
+
+// writeDescending is writeRange with the newest group first. Within a group the order is the same.
+func writeDescending(w *moqt.FetchWriter, groups []fetchGroup, start, last wire.Location) error {
+	slices.Reverse(groups)
+	group := last.Group // the next in order
+	for _, g := range groups {
+		if g.id < group { // nothing of the groups in between
+			if err := w.WriteObject(unknownUpTo(wire.Location{Group: g.id + 1, Object: math.MaxUint64}), nil); err != nil {
+				return err
+			}
+		}
+		next := wire.Location{Group: g.id}
+		if g.id == start.Group {
+			next.Object = start.Object
+		}
+		for _, o := range g.objects {
+			if next.Less(o.at) {
+				if err := w.WriteObject(unknownUpTo(before(o.at)), nil); err != nil {
+					return err
+				}
+			}
+			if err := o.write(w); err != nil {
+				return err
+			}
+			next = after(o.at)
+		}
+		end := wire.Location{Group: g.id, Object: math.MaxUint64}
+		if g.id == last.Group {
+			end = last
+		}
+		if !g.whole && !end.Less(next) {
+			if err := w.WriteObject(unknownUpTo(end), nil); err != nil {
+				return err
+			}
+		}
+		if g.id == start.Group {
+			return nil
+		}
+		group = g.id - 1
+	}
+	return w.WriteObject(unknownUpTo(wire.Location{Group: start.Group, Object: math.MaxUint64}), nil)
+}
+
+// unknownUpTo marks everything up to a location as unknown.
+func unknownUpTo(at wire.Location) moqt.FetchObject {
+	return moqt.FetchObject{Group: at.Group, Object: at.Object, Gap: moqt.GapUnknown}
+}
+
+// before returns the location before at, which is not the first of all.
+func before(at wire.Location) wire.Location {
+	if at.Object > 0 {
+		return wire.Location{Group: at.Group, Object: at.Object - 1}
+	}
+	return wire.Location{Group: at.Group - 1, Object: math.MaxUint64}
+}
+
+// after returns the location after at.
+func after(at wire.Location) wire.Location {
+	if at.Object == math.MaxUint64 {
+		return wire.Location{Group: at.Group + 1}
+	}
+	return wire.Location{Group: at.Group, Object: at.Object + 1}
 }
 
 // write sends the object with its payload from the log.
@@ -113,6 +182,7 @@ func (o cached) write(w *moqt.FetchWriter) error {
 type fetchGroup struct {
 	id      uint64
 	objects []cached // by rising id
+	whole   bool     // as far as can be known, nothing of it is missing at its end
 }
 
 // between returns the objects from start to last that are whole and have status Normal, by rising group.
@@ -120,6 +190,7 @@ func (t *track) between(start, last wire.Location) []fetchGroup {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	byGroup := make(map[uint64][]cached)
+	whole := make(map[uint64]bool)
 	add := func(o cached) {
 		if !o.at.Less(start) && !last.Less(o.at) {
 			byGroup[o.at.Group] = append(byGroup[o.at.Group], o)
@@ -129,7 +200,9 @@ func (t *track) between(start, last wire.Location) []fetchGroup {
 		if g.id < start.Group || g.id > last.Group {
 			continue
 		}
+		whole[g.id] = len(g.subgroups) > 0
 		for _, s := range g.subgroups {
+			whole[g.id] = whole[g.id] && s.complete()
 			for i := 0; ; i++ {
 				ref, complete, ok := s.object(i)
 				if !ok {
@@ -144,6 +217,7 @@ func (t *track) between(start, last wire.Location) []fetchGroup {
 	for i := range t.datagrams {
 		d := &t.datagrams[i].object
 		if d.Status == wire.ObjectNormal {
+			whole[d.Group] = whole[d.Group] || d.EndOfGroup
 			clone := *d
 			add(cached{at: wire.Location{Group: d.Group, Object: d.Object}, dgram: &clone})
 		}
@@ -152,7 +226,7 @@ func (t *track) between(start, last wire.Location) []fetchGroup {
 	for id, objects := range byGroup {
 		slices.SortFunc(objects, func(a, b cached) int { return a.at.Compare(b.at) })
 		objects = slices.CompactFunc(objects, func(a, b cached) bool { return a.at == b.at })
-		groups = append(groups, fetchGroup{id: id, objects: objects})
+		groups = append(groups, fetchGroup{id: id, objects: objects, whole: whole[id]})
 	}
 	slices.SortFunc(groups, func(a, b fetchGroup) int {
 		if a.id < b.id {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -765,6 +766,56 @@ func TestJoiningFetch(t *testing.T) {
 		w.Close()
 		rt.wantGroup(s, 7, 2, 1)
 	})
+}
+
+// What the cache does not hold is reported as unknown: that it is not sent would say that it does not exist.
+func TestFetchOfWhatIsNotThere(t *testing.T) {
+	for _, tt := range []struct {
+		order wire.GroupOrder
+		want  string
+	}{
+		{wire.GroupOrderAscending, "?4.max 5.0 5.1 ?7.max 8.0 8.1 9.0 ?9.1"},
+		{wire.GroupOrderDescending, "9.0 ?9.1 8.0 8.1 ?6.max 5.0 5.1 ?2.max"},
+	} {
+		t.Run(fmt.Sprint(tt.order), func(t *testing.T) {
+			runRelay(t, Config{}, func(rt *relayTest) {
+				pub := rt.publisher()
+				viewer := rt.dial(moqt.PipeConfig{})
+				rt.drain(viewer.subscribe("video", wire.Params{}))
+				pub.groups("video", 2, 5, 8)
+				w := pub.group("video", 9)
+				pub.write(w, 9, 0)
+				head, _ := new(wire.SubgroupCursor).Append(nil, &wire.ObjectHeader{PayloadLen: 100}, wire.Draft18)
+				w.Write(append(head, "half an object"...)) // id 1 on this stream
+				synctest.Wait()
+				f, err := viewer.Fetch(rt.ctx, moqt.FetchRequest{
+					Track: name("video"), Start: wire.Location{Group: 2}, End: wire.Location{Group: 20},
+					Params: wire.Params{GroupOrder: wire.Some(tt.order)},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for {
+					o, err := f.Next()
+					if err == io.EOF {
+						break
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					s := fmt.Sprintf("%d.%d", o.Group, o.Object)
+					if o.Gap != 0 {
+						s = "?" + strings.Replace(s, fmt.Sprint(uint64(1<<64-1)), "max", 1)
+					}
+					got = append(got, s)
+				}
+				if s := strings.Join(got, " "); s != tt.want {
+					t.Errorf("fetched %s, want %s", s, tt.want)
+				}
+			})
+		})
+	}
 }
 
 func TestTrackStatus(t *testing.T) {
