@@ -73,6 +73,7 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 		full = errDraining
 	case len(r.sessions) >= r.cfg.MaxSessions:
 		full, code = errFull, wire.SessionInternalError
+		r.stats.SessionsOver.Add(1)
 	}
 	if full != nil {
 		r.mu.Unlock()

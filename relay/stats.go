@@ -64,6 +64,7 @@ type Stats struct {
 	BytesOut      atomic.Uint64 // on subgroup streams, headers of objects included
 	DatagramsOut  atomic.Uint64 // handed to the session's queue
 	DatagramsLost atomic.Uint64 // overwritten before a subscriber's turn came, or too large for its path
+	SessionsOver  atomic.Uint64 // sessions that were turned away over Config.MaxSessions
 	Takeovers     atomic.Uint64 // a track went on with another publisher
 
 	Cuts           [numCuts]atomic.Uint64

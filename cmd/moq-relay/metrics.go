@@ -30,6 +30,7 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		ops.CounterOf("moq_relay_subgroups_sent_total", "Subgroup streams opened to subscribers.", func(s stats) float64 { return float64(s.SubgroupsOut.Load()) }),
 		ops.CounterOf("moq_relay_datagrams_sent_total", "Objects handed on as datagrams.", func(s stats) float64 { return float64(s.DatagramsOut.Load()) }),
 		ops.CounterOf("moq_relay_datagrams_missed_total", "Datagrams that a subscriber missed: overwritten before its turn, or too large for its path.", func(s stats) float64 { return float64(s.DatagramsLost.Load()) }),
+		ops.CounterOf("moq_relay_sessions_over_total", "Sessions turned away because there were --max-sessions.", func(s stats) float64 { return float64(s.SessionsOver.Load()) }),
 		ops.CounterOf("moq_relay_takeovers_total", "Times that a publisher took the place of a lost one or began anew.", func(s stats) float64 { return float64(s.Takeovers.Load()) }),
 		byReason("moq_relay_streams_cut_total", "Subgroup streams reset before their end, by reason.", labels[relay.Cut](), func(s stats, i int) uint64 { return s.Cuts[i].Load() }),
 		byReason("moq_relay_cache_evictions_total", "Groups evicted from the cache, by reason.", labels[relay.Evict](), func(s stats, i int) uint64 { return s.CacheEvictions[i].Load() }),

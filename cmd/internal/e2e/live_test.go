@@ -72,6 +72,7 @@ func startFFmpeg(t *testing.T, seconds int, file string) io.Reader {
 // frame lost or changed.
 func TestLiveStream(t *testing.T) {
 	needTool(t, "ffmpeg")
+	t.Parallel()
 	for _, packaging := range []string{"cmaf", "loc"} {
 		t.Run(packaging, func(t *testing.T) {
 			t.Parallel()

@@ -76,6 +76,7 @@ func (l *frameLog) waitMore(what string, n int) []frameLine {
 // A subscriber that was there before everything keeps receiving when publisher and relay are killed and
 // started again, without a restart of its own; groups never go back.
 func TestRestarts(t *testing.T) {
+	t.Parallel() // most of it is waiting
 	addr := freeAddr(t)
 	log := &frameLog{t, filepath.Join(t.TempDir(), "frames.csv")}
 	sub := start(t, nil, "moq-sub", "--tls-insecure", "--namespace", "live/clip", "--wait", "--csv", log.file, "--json", "moqt://"+addr+"/")
