@@ -586,6 +586,7 @@ func TestRendezvous(t *testing.T) {
 		})
 		viewer.subscribe("video", wait)
 		viewer.wantRefused("missing", wait, wire.RequestDoesNotExist)
+		synctest.Wait() // the publisher too has its answer
 	})
 }
 

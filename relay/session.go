@@ -294,12 +294,14 @@ func (s *session) publishNamespace(req *moqt.IncomingPublishNamespace) *moqt.Req
 	if refused := checkName(req.Namespace); refused != nil {
 		return refused
 	}
-	if err := req.Accept(); err != nil {
-		return nil
-	}
+	// First on the books, so that whoever hears of the answer finds it. A SUBSCRIBE may overtake the answer: they go on
+	// streams of their own.
 	a, refused := s.relay.announce(s, req.Namespace)
 	if refused != nil {
-		req.Revoke(wire.StreamExcessiveLoad)
+		return refused
+	}
+	if err := req.Accept(); err != nil {
+		s.relay.withdraw(req.Namespace, a, false)
 		return nil
 	}
 	s.accepted(RequestPublishNamespace)
