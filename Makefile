@@ -41,6 +41,10 @@ demo: setup build
 test: setup
 	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m ./...
 	@scripts/web.sh test
+
+## browser: the player and the publish page in Chromium, against relay and publisher (5 min)
+.PHONY: browser
+browser: setup
 	@scripts/web.sh test:e2e
 
 ## check: formatting, vet, lint, tidy modules, web types
