@@ -201,6 +201,7 @@ func (sub *Subscription) end() {
 
 // over ends the subscription. If drop is set, what was not taken is dropped, and the streams that are being read are stopped.
 func (sub *Subscription) over(cause error, drop bool) {
+	sub.s.removeSubscription(sub) // before anybody can learn of the end, and ask anew
 	sub.mu.Lock()
 	first := sub.err == nil
 	if first {
@@ -223,7 +224,6 @@ func (sub *Subscription) over(cause error, drop bool) {
 	sub.mu.Unlock()
 	if first {
 		sub.cancel(cause)
-		sub.s.removeSubscription(sub)
 		if bound {
 			sub.s.unbindAlias(alias, sub)
 		}

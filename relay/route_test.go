@@ -467,7 +467,10 @@ func TestOlderPublisherGoesOnAlone(t *testing.T) {
 				})
 				began := time.Now()
 				for g := uint64(2); len(got) == 0 && g < 100; g++ {
-					older.groups("video", 1, g)
+					if w, err := older.track("video").OpenSubgroup(rt.ctx, moqt.SubgroupHeader{Group: g}); err == nil {
+						w.WriteObject(moqt.ObjectHeader{}, []byte("x")) // may be stopped, while it is refused
+						w.Close()
+					}
 					time.Sleep(500 * time.Millisecond)
 				}
 				if d := time.Since(began); len(got) == 0 || d > 4*time.Second {

@@ -216,7 +216,7 @@ func (r *receiver) receive(ctx context.Context, s *moqt.Session, sink *sink) {
 		// That a track is in the catalog, or was there before, is reason to wait for it.
 		sub, err := subscribe(ctx, s, name, r.waits() || sink.rendition.Track != nil)
 		var refused *moqt.RequestError
-		if errors.As(err, &refused) && !mayCome(refused.Code) || refused != nil && !r.waits() && sink.rendition.Track == nil {
+		if errors.As(err, &refused) && !r.waits() && sink.rendition.Track == nil {
 			r.stop(notFound(err, "track "+name.Name))
 			return
 		}
