@@ -14,13 +14,16 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 		return refused
 	}
 	var t *track
+	name := req.Track
 	if req.Joining != nil {
 		s.mu.Lock()
 		t = s.tracks[req.Joining]
 		s.mu.Unlock()
-	} else {
+		name = req.Joining.Track()
+	}
+	if t == nil { // or the subscription to join was answered this very moment
 		s.relay.mu.Lock()
-		if rt := s.relay.routes[req.Track]; rt != nil && rt.state == routeEstablished {
+		if rt := s.relay.routes[name]; rt != nil && rt.state == routeEstablished {
 			t = rt.track
 		}
 		s.relay.mu.Unlock()
