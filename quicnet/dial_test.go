@@ -168,8 +168,11 @@ func TestDialLocalhost(t *testing.T) {
 				t.Fatal(err)
 			}
 			l, err := Listen(ListenConfig{Addr: host + ":0", Certificate: cert})
+			if err != nil && host == "[::1]" {
+				t.Skipf("no IPv6 here: %v", err)
+			}
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
 			l.Close()
 			s := startServer(t, ListenConfig{Addr: host + ":0", Certificate: cert})

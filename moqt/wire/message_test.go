@@ -134,7 +134,7 @@ func TestStreamCountUnknown(t *testing.T) {
 func TestParseMessageKeepsNoReference(t *testing.T) {
 	eachVector(t, "message", func(t *testing.T, v vector) {
 		if v.Error != "" {
-			t.Skip("not a message")
+			return // not a message
 		}
 		typ, body, _, err := ConsumeFrame(v.bytes(t), Draft18)
 		if err != nil {

@@ -274,7 +274,7 @@ func wantTruncated(t *testing.T, b []byte, consume func(b []byte) error) {
 func TestMessageVectorsCut(t *testing.T) {
 	eachVector(t, "message", func(t *testing.T, v vector) {
 		if v.Error != "" {
-			t.Skip("not a message")
+			return // not a message
 		}
 		typ, body, _, err := ConsumeFrame(v.bytes(t), Draft18)
 		if err != nil {
