@@ -2,6 +2,7 @@ package quicnet
 
 import (
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -81,8 +82,12 @@ type TransportConfig struct {
 	// controller; one warning is logged. Default: the library's own, NewReno.
 	Controller ccinject.Factory
 
+	// Socket opens the sockets in place of the kernel's; network is "udp", "udp4" or "udp6". It is for networks in
+	// memory, as in tests in virtual time. Default: net.ListenPacket.
+	Socket func(network, addr string) (net.PacketConn, error)
+
 	inject *ccinject.Injector // nil without Controller
-	socket socketFunc         // replaces the UDP socket in tests
+	socket socketFunc         // Socket, or in this package's tests another
 	reach  *reach             // replaces the access to WebTransport's streams in tests
 }
 
@@ -107,6 +112,9 @@ func (c *TransportConfig) setDefaults() {
 	}
 	if c.Controller != nil {
 		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger})
+	}
+	if c.socket == nil {
+		c.socket = c.Socket
 	}
 	if c.socket == nil {
 		c.socket = listenUDP
