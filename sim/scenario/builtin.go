@@ -73,12 +73,16 @@ func Open(nameOrFile string, controllers []string) (*Scenario, error) {
 	}
 	f, err := os.Open(nameOrFile)
 	if err != nil {
-		if os.IsNotExist(err) && !strings.ContainsAny(nameOrFile, "/.") {
-			return nil, fmt.Errorf("no scenario %q: neither built in nor a file", nameOrFile)
-		}
-		return nil, err
+		return nil, openError(nameOrFile, err)
 	}
 	defer f.Close()
 	name := strings.TrimSuffix(filepath.Base(nameOrFile), filepath.Ext(nameOrFile))
 	return Parse(nameOrFile, name, f, controllers)
+}
+
+func openError(nameOrFile string, err error) error {
+	if os.IsNotExist(err) && !strings.ContainsAny(nameOrFile, "/.") {
+		return fmt.Errorf("no scenario %q: neither built in nor a file", nameOrFile)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 // Package scenario reads the text files that describe a simulation: the link
 // and how it changes, the flows, the media they carry, and what counts as
 // passing. [Parse] reads one, [Builtin] finds those that come with the program.
+// [ParseLink] and [OpenLink] read what a file says of the link alone.
 //
 // # Format
 //
@@ -13,9 +14,10 @@
 //	group WORD
 //	    Where it belongs in lists and reports.
 //	link [for=DURATION] [rate=RATE] [up=RATE] [down=RATE] [delay=DURATION]
-//	     [queue=DURATION] [jitter=DURATION]
+//	     [queue=DURATION|Nbdp] [jitter=DURATION]
 //	    The bottleneck: rate of both directions (or of one), one-way delay,
-//	    longest queueing delay (0: no bound), average of the Wi-Fi jitter.
+//	    longest queueing delay (0: no bound; 1bdp: twice the line's delay),
+//	    average of the Wi-Fi jitter.
 //	    rate=0 suspends it. Further link lines are what comes next, after the
 //	    "for" of the line before; they change what they name. If the last line
 //	    has a "for" too, the first line follows it again.

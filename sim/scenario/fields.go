@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -84,6 +85,22 @@ func (f *fields) text(name string, dst *string) bool {
 func (f *fields) duration(name string, dst *time.Duration) bool {
 	return value(f, name, dst, parseDuration)
 }
+
+// queue takes a duration, or a multiple of the bandwidth-delay product as 1bdp, which is that of the round trip.
+func (f *fields) queue(name string, dst *time.Duration, rtt time.Duration) {
+	value(f, name, dst, func(s string) (time.Duration, error) {
+		n, ok := strings.CutSuffix(s, "bdp")
+		if !ok {
+			return parseDuration(s)
+		}
+		v, err := strconv.ParseFloat(n, 64)
+		if err != nil || !(v > 0 && v <= 100) {
+			return 0, fmt.Errorf("%q is not a number of bandwidth-delay products such as 1bdp, up to 100", s)
+		}
+		return time.Duration(v*float64(rtt)) / time.Microsecond * time.Microsecond, nil
+	})
+}
+
 func (f *fields) rate(name string, dst *float64) bool { return value(f, name, dst, parseRate) }
 func (f *fields) size(name string, dst *int64) bool   { return value(f, name, dst, parseSize) }
 func (f *fields) count(name string, dst *int64) bool  { return value(f, name, dst, parseCount) }

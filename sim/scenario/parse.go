@@ -39,6 +39,10 @@ func (e *Error) Error() string {
 // controllers are the names that cc= may have. Errors are of type *Error.
 func Parse(file, name string, r io.Reader, controllers []string) (*Scenario, error) {
 	p := parser{sc: &Scenario{Name: name}, controllers: controllers}
+	return p.read(file, r)
+}
+
+func (p *parser) read(file string, r io.Reader) (*Scenario, error) {
 	fail := func(line int, err error) (*Scenario, error) {
 		return nil, &Error{File: file, Line: line, Reason: err.Error()}
 	}
@@ -71,6 +75,7 @@ type parser struct {
 	sc          *Scenario
 	controllers []string
 	line        int
+	linkOnly    bool // see ParseLink
 	media       bool // the last flow carries media
 	measured    bool
 }
@@ -86,6 +91,9 @@ func (p *parser) statement(text string) error {
 		return setOnce(&p.sc.About, rest, "about")
 	case "group":
 		return setOnce(&p.sc.Group, rest, "group")
+	}
+	if p.linkOnly && isTraffic(word) {
+		return nil
 	}
 	f, err := splitFields(word, rest)
 	if err != nil {
@@ -151,7 +159,7 @@ func (p *parser) link(f *fields) error {
 	f.rate("up", &up.Rate)
 	f.rate("down", &down.Rate)
 	f.duration("delay", &down.Delay)
-	f.duration("queue", &down.Queue)
+	f.queue("queue", &down.Queue, 2*down.Delay)
 	f.duration("jitter", &down.Jitter)
 	up.Delay, up.Queue, up.Jitter = down.Delay, down.Queue, down.Jitter
 	if err := f.done(); err != nil {
@@ -341,7 +349,7 @@ func (p *parser) finish() error {
 	switch {
 	case len(p.sc.Phases) == 0:
 		return errors.New("no link line")
-	case len(p.sc.Flows) == 0:
+	case len(p.sc.Flows) == 0 && !p.linkOnly:
 		return errors.New("no flow line")
 	}
 	if err := p.checkMedia(); err != nil {
