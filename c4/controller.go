@@ -94,6 +94,13 @@ func (c *Controller) Control() cc.Control { return c.out }
 // State returns the present state's name.
 func (c *Controller) State() string { return c.state.String() }
 
+// NominalRate returns the estimate of what the path delivers, 0 before the first.
+func (c *Controller) NominalRate() cc.Rate { return c.nominalRate }
+
+// NominalMaxRTT returns the estimate of the longest round trip without queues, 0
+// before the first sample.
+func (c *Controller) NominalMaxRTT() time.Duration { return c.rtt.nominalMax }
+
 // Events appends and forgets what happened since the last call.
 func (c *Controller) Events(dst []cc.Event) []cc.Event { return c.events.Drain(dst) }
 

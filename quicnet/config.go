@@ -82,6 +82,9 @@ type TransportConfig struct {
 	// controller; one warning is logged. Default: the library's own, NewReno.
 	Controller ccinject.Factory
 
+	// Monitor gets figures of the controllers. Default: a Listener makes one, see [Listener.Controllers]; Dial needs none.
+	Monitor *ControllerMonitor
+
 	// Socket opens the sockets in place of the kernel's; network is "udp", "udp4" or "udp6". It is for networks in
 	// memory, as in tests in virtual time. Default: net.ListenPacket.
 	Socket func(network, addr string) (net.PacketConn, error)
@@ -111,7 +114,10 @@ func (c *TransportConfig) setDefaults() {
 		c.OnSmallBuffers = logSmallBuffers(c.Logger)
 	}
 	if c.Controller != nil {
-		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger})
+		if c.Monitor == nil {
+			c.Monitor = new(ControllerMonitor)
+		}
+		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger, Monitor: c.Monitor.of})
 	}
 	if c.socket == nil {
 		c.socket = c.Socket

@@ -29,8 +29,9 @@ func TestController(t *testing.T) {
 	const size = 1_000_000
 	bubble(t, 0, func(t *testing.T, tr moqt.Transport, n *simNet) {
 		var acked [2]atomic.Int64
+		var monitors [2]ControllerMonitor
 		config := func(end int) TransportConfig {
-			return TransportConfig{socket: n.socket, Controller: func(c cc.Config) cc.Controller {
+			return TransportConfig{socket: n.socket, Monitor: &monitors[end], Controller: func(c cc.Config) cc.Controller {
 				return countingC4{c4.New(c, c4.Default()), &acked[end]}
 			}}
 		}
@@ -51,6 +52,18 @@ func TestController(t *testing.T) {
 			if got := acked[end].Load(); got < size/1452 {
 				t.Errorf("end %d: %d packets acknowledged", end, got)
 			}
+		}
+		for end := range monitors {
+			got := monitors[end].Stats()
+			if tr == moqt.TransportWebTransport {
+				got.QUIC, got.WebTransport = got.WebTransport, got.QUIC
+			}
+			if got.QUIC.Live != 1 || got.QUIC.PacketsAcked < size/1452 || got.WebTransport.Installed != 0 {
+				t.Errorf("end %d: %+v", end, got)
+			}
+		}
+		if s.Controllers().QUIC.Installed+s.Controllers().WebTransport.Installed != 1 {
+			t.Errorf("the listener says %+v", s.Controllers())
 		}
 		stats := s.Stats()
 		if stats.ControllersInstalled != 1 || stats.ControllersRefused != 0 || stats.ControllersReinstalled != 0 {

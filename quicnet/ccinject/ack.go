@@ -61,6 +61,8 @@ func (s *sender) onECN(ect0, ect1, ce int64) {
 	}
 	s.pending.any, s.pending.hasECN = true, true
 	s.pending.ecn = cc.ECN{ECT0: ect0, ECT1: ect1, CE: ce}
+	s.tally.marked += max(0, ce-s.tally.marks)
+	s.tally.marks = max(ce, s.tally.marks)
 }
 
 // OnCongestionEvent reports a packet found lost by later ones or by time.
@@ -169,13 +171,19 @@ func (s *sender) flush(inFlight int64) {
 	}
 	if p.newest != nil {
 		s.lastPTO = 0
+		s.newestSent = max(s.newestSent, p.newest.sentAt)
+		s.tally.bytesAcked += p.bytes
+		s.tally.acked += int64(len(p.acked))
 		ack.Packets, ack.Bytes, ack.Newest = p.acked, p.bytes, p.newest.acked()
 		ack.LowestUnsettled = s.log.low
 		s.ctl.OnAck(now, ack)
 	}
+	s.tally.lost += int64(len(p.losses))
+	s.tally.spurious += int64(len(p.spurious))
 	p.reset()
 	p.acked = p.acked[:0]
 	s.apply()
+	s.report()
 }
 
 // sample measures the delivery rate with the time at which the ACK was received, even

@@ -8,6 +8,7 @@
 //     listening, [Injector.Client] a context and configurations for dialing.
 //   - [Injector.Stats] counts the connections that got a controller, and those
 //     that did not.
+//   - [Monitor.Snapshot] says what the controllers of a class of connections do.
 //
 // # How it works
 //
@@ -58,7 +59,6 @@
 // connection has quic-go's controller. Acknowledgements of packets that a probe
 // timeout gave up are not seen. Persistent congestion is not reported.
 // The choice between [cc.LossPackets] and [cc.LossTime] is inferred. There
-// is no careful resume and no trace of the controller's events yet, and nothing is
-// exported per connection. A panic in a controller ends the process. A scan
+// is no careful resume and no trace of the controller's events yet. A panic in a controller ends the process. A scan
 // of the transport's table after each Retry takes time in proportion to the connections.
 package ccinject

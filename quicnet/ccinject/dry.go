@@ -20,7 +20,7 @@ func (s *sender) asked(now time.Duration, allowed bool) {
 	s.checkDry()
 	switch {
 	case !allowed:
-		s.dry = dryness{}
+		s.leave()
 	case !s.dry.allowed:
 		s.dry = dryness{allowed: true, since: s.clock(), at: now}
 	}
@@ -37,6 +37,8 @@ func (s *sender) checkDry() {
 		return
 	}
 	d.told = true
+	s.dryAt = d.at
+	s.vitals.setLimited(true, s.epoch.Add(d.since))
 	s.sampler.OnAppLimited(s.log.open)
 	s.ctl.OnAppLimited(s.advance(d.at))
 }
@@ -45,6 +47,13 @@ func (s *sender) checkDry() {
 func (s *sender) leaveDry(now time.Duration) {
 	if now != s.dry.at {
 		s.checkDry()
+	}
+	s.leave()
+}
+
+func (s *sender) leave() {
+	if s.dry.told {
+		s.vitals.setLimited(false, time.Now())
 	}
 	s.dry = dryness{}
 }

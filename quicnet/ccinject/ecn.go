@@ -18,6 +18,7 @@ func (h *ecnHook) Mode() codepoint {
 		*s.congestion = s
 		s.reset()
 		s.in.reinstalled.Add(1)
+		s.vitals.moved()
 	}
 	if s.mark == ecnNon {
 		return ecnNon // and no validation begins

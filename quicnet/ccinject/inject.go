@@ -28,6 +28,10 @@ type Config struct {
 
 	// Logger gets one line if controllers cannot be installed. Default: nothing is logged.
 	Logger *slog.Logger
+
+	// Monitor chooses by the application protocols that the client offers which Monitor
+	// counts a connection. Default: none does.
+	Monitor func(protocols []string) *Monitor
 }
 
 // Stats counts connections since New.
@@ -59,6 +63,9 @@ type Injector struct {
 func New(cfg Config) *Injector {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Monitor == nil {
+		cfg.Monitor = func([]string) *Monitor { return nil }
 	}
 	in := &Injector{cfg: cfg, checkHandler: checkHandler}
 	var errT, errC error
@@ -120,7 +127,7 @@ func (in *Injector) Server(tr *quic.Transport, t *tls.Config, q *quic.Config) (*
 	t = t.Clone()
 	getConfig := t.GetConfigForClient
 	t.GetConfigForClient = func(info *tls.ClientHelloInfo) (*tls.Config, error) {
-		in.install(tr, info.Context(), q)
+		in.install(tr, info.Context(), q, in.cfg.Monitor(info.SupportedProtos))
 		if getConfig == nil {
 			return nil, nil
 		}
@@ -144,16 +151,17 @@ func (in *Injector) Client(ctx context.Context, tr *quic.Transport, t *tls.Confi
 				return err
 			}
 		}
-		in.install(tr, ctx, q)
+		in.install(tr, ctx, q, in.cfg.Monitor(t.NextProtos))
 		return nil
 	}
 	return ctx, t
 }
 
 // install runs on a goroutine of crypto/tls while the connection's waits for it.
-func (in *Injector) install(tr *quic.Transport, ctx context.Context, q *quic.Config) {
-	if err := in.tryInstall(tr, ctx, q); err != nil {
+func (in *Injector) install(tr *quic.Transport, ctx context.Context, q *quic.Config, m *Monitor) {
+	if err := in.tryInstall(tr, ctx, q, m); err != nil {
 		in.refused.Add(1)
+		m.refused()
 		in.warn.Do(func() {
 			in.cfg.Logger.Warn("congestion controller not installed, the QUIC library's own goes on", "error", err)
 		})
@@ -162,7 +170,7 @@ func (in *Injector) install(tr *quic.Transport, ctx context.Context, q *quic.Con
 	in.installed.Add(1)
 }
 
-func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.Config) error {
+func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.Config, m *Monitor) error {
 	if in.err != nil {
 		return in.err
 	}
@@ -186,7 +194,10 @@ func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.
 		}
 		in.handler.Store(l)
 	}
-	newSender(in, l, handler.UnsafePointer(), initialMTU(q)).install()
+	s := newSender(in, l, handler.UnsafePointer(), initialMTU(q))
+	s.install()
+	m.add(s.vitals)
+	context.AfterFunc(conn.Context(), func() { m.remove(s.vitals) })
 	return nil
 }
 

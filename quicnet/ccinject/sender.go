@@ -28,6 +28,12 @@ type sender struct {
 	pending pendingAck
 	ack     cc.Ack // reused
 	dry     dryness
+	dryAt   time.Duration // when the sender last ran dry
+
+	newestSent time.Duration // latest send time among acknowledged packets
+	estimate   estimator     // ctl, if it is one
+	vitals     *vitals
+	tally      tally
 
 	// Times of the controller count from epoch, by quic-go's clock from base.
 	epoch   time.Time
@@ -41,7 +47,7 @@ type sender struct {
 }
 
 func newSender(in *Injector, l *handlerLayout, handler unsafe.Pointer, mtu int64) *sender {
-	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu}
+	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu, vitals: newVitals(time.Now())}
 	s.reset()
 	return s
 }
@@ -69,12 +75,16 @@ func (s *sender) reset() {
 	s.epoch, s.started, s.now = time.Now(), false, 0
 	s.mtu = s.initialMTU
 	s.ctl = s.in.cfg.Controller(cc.Config{MTU: s.mtu})
+	s.estimate, _ = s.ctl.(estimator)
 	s.sampler, s.pacer, s.dry = cc.Sampler{}, pacer{}, dryness{}
+	s.dryAt, s.newestSent = -1, 0
 	s.pending.reset()
 	s.pending.acked = s.pending.acked[:0]
 	s.log = sentLog{ring: s.log.ring}
 	clear(s.log.ring)
 	s.lastPTO = 0
+	s.tally.state = ""
+	s.vitals.start(s.epoch)
 	s.apply()
 }
 
@@ -173,6 +183,7 @@ func (s *sender) OnPacketSent(t instant, inFlight, number, bytes int64, ackElici
 	s.reconcile(before)
 
 	handshake := !*s.confirmed
+	s.tally.bytesSent += bytes
 	if ackEliciting {
 		s.log.add(sentPacket{
 			number: number, sentAt: now, bytes: bytes, handshake: handshake,
@@ -207,6 +218,7 @@ func (s *sender) observePTO(now time.Duration) {
 	count := *s.ptoCount
 	if count > s.lastPTO {
 		s.ctl.OnPTO(s.advance(now), int(count))
+		s.tally.probes++
 	}
 	s.lastPTO = count
 }
@@ -229,6 +241,7 @@ func (s *sender) reconcile(inFlight int64) {
 			continue // not lost, as far as is known
 		}
 		p.givenUp = true
+		s.tally.givenUp++
 		s.sampler.OnLoss(p.bytes)
 		s.ctl.OnLoss(s.advance(s.clock()), cc.Loss{
 			Number: p.number, Bytes: p.bytes, SentAt: p.sentAt, Stamp: p.stamp,
