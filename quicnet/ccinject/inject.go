@@ -196,8 +196,8 @@ func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.
 	}
 	s := newSender(in, l, handler.UnsafePointer(), initialMTU(q))
 	s.install()
-	m.add(s.vitals)
-	context.AfterFunc(conn.Context(), func() { m.remove(s.vitals) })
+	m.add(&s.vitals)
+	context.AfterFunc(conn.Context(), func() { m.remove(&s.vitals) })
 	return nil
 }
 

@@ -32,7 +32,7 @@ type sender struct {
 
 	newestSent time.Duration // latest send time among acknowledged packets
 	estimate   estimator     // ctl, if it is one
-	vitals     *vitals
+	vitals     vitals
 	tally      tally
 
 	// Times of the controller count from epoch, by quic-go's clock from base.
@@ -47,7 +47,7 @@ type sender struct {
 }
 
 func newSender(in *Injector, l *handlerLayout, handler unsafe.Pointer, mtu int64) *sender {
-	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu, vitals: newVitals(time.Now())}
+	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu}
 	s.reset()
 	return s
 }

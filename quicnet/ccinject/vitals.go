@@ -27,8 +27,6 @@ type vitals struct {
 	maxRTT  time.Duration
 }
 
-func newVitals(now time.Time) *vitals { return &vitals{since: now, begin: now} }
-
 // until returns the counters with the time that is still running.
 func (v *vitals) until(now time.Time) Totals {
 	t := v.totals
@@ -72,7 +70,11 @@ func (v *vitals) moved() {
 
 // enter notes a change of state. The caller holds v.mu.
 func (v *vitals) enter(s State, at time.Time, inBurst bool) {
-	v.totals.InState[v.state] += max(0, at.Sub(v.since))
+	if v.since.IsZero() {
+		v.begin = at
+	} else {
+		v.totals.InState[v.state] += max(0, at.Sub(v.since))
+	}
 	v.state, v.since = s, at
 	v.totals.Entered[s]++
 	if inBurst {
@@ -101,7 +103,7 @@ func (s *sender) report() {
 		rate, rtt = s.estimate.NominalRate(), s.estimate.NominalMaxRTT()
 	}
 
-	v := s.vitals
+	v := &s.vitals
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.rate, v.maxRTT = rate, rtt
