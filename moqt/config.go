@@ -25,6 +25,13 @@ type Config struct {
 	// (MAX_AUTH_TOKEN_CACHE_SIZE). Default: 0, none.
 	AuthTokenCache uint64
 
+	// TokenAliases registers the authorization tokens of requests with the peer, as far as its cache has room, and sends
+	// only their aliases from then on. Do not choose aliases of your own beside it. Default: tokens are sent in full.
+	TokenAliases bool
+
+	// Grease sends a Setup Option without a meaning, so that peers stay used to unknown ones. Default: not sent.
+	Grease bool
+
 	// CheckPath lets a server refuse a session by its authority and path. An error closes it with
 	// INVALID_AUTHORITY if it matches [ErrInvalidAuthority], with the code of a [*SessionError] if it is one, and else
 	// with INVALID_PATH. Default: accept all.

@@ -248,3 +248,8 @@ func (w *FetchWriter) Priority() uint8 {
 
 // Context ends when the peer has cancelled the FETCH, after Close or Reset, and with the session.
 func (w *FetchWriter) Context() context.Context { return w.h.ctx }
+
+// GoAway asks the peer to make the FETCH anew elsewhere (empty: on this session). After timeout, if it is not 0, it ends here.
+func (w *FetchWriter) GoAway(uri string, timeout time.Duration) error {
+	return w.h.sendGoAway(uri, timeout)
+}

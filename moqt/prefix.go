@@ -19,7 +19,8 @@ type prefixRequest struct {
 
 	mu        sync.Mutex // guards what follows; held while messages are written, so that they go out in order
 	prefix    wire.Namespace
-	announced map[wire.Namespace]struct{} // whole names
+	announced map[wire.Namespace]struct{}     // whole names
+	blocked   map[wire.FullTrackName]struct{} // of which PUBLISH_BLOCKED was sent
 }
 
 // prefixes are the live prefixRequests of one kind, guarded by Session.mu.
@@ -252,15 +253,7 @@ func (r *IncomingSubscribeTracks) Reject(err *RequestError) error { return r.r.h
 //
 // "The Publisher MUST NOT send a PUBLISH for a Track after PUBLISH_BLOCKED has been sent."
 // [MOQT-18] Section 6.1, Subscribing to Namespaces
-func (r *IncomingSubscribeTracks) Blocked(track wire.FullTrackName) error {
-	r.r.mu.Lock()
-	defer r.r.mu.Unlock()
-	suffix, err := r.r.suffix(track.Namespace)
-	if err != nil {
-		return err
-	}
-	return r.r.h.send(&wire.PublishBlocked{Track: wire.FullTrackName{Namespace: suffix, Name: track.Name}})
-}
+func (r *IncomingSubscribeTracks) Blocked(track wire.FullTrackName) error { return r.r.block(track) }
 
 // Cancel ends the subscription from this side.
 func (r *IncomingSubscribeTracks) Cancel(code wire.StreamCode) { r.r.h.abort(code, ErrClosed) }

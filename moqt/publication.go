@@ -51,8 +51,10 @@ type PublicationState struct {
 	ObjectTimeout, SubgroupTimeout time.Duration
 
 	// NewGroup is the last NEW_GROUP_REQUEST of the subscriber: the largest group it knows plus 1, or 0.
-	// It is never present if the track does not have DYNAMIC_GROUPS.
-	NewGroup wire.Opt[uint64]
+	// It is never present if the track does not have DYNAMIC_GROUPS. NewGroups is how many there were so far: it tells a
+	// new one from another change.
+	NewGroup  wire.Opt[uint64]
+	NewGroups uint64
 }
 
 func (s *Session) newPublication(h *handle, track wire.FullTrackName) *Publication {
@@ -147,8 +149,9 @@ func (p *Publication) settle(params *wire.Params, largest wire.Opt[wire.Location
 	// "If the original publisher does not support dynamic Groups, it ignores the parameter in that case."
 	// [MOQT-18] Section 10.2.13, NEW GROUP REQUEST Parameter
 	// That is said of SUBSCRIBE. Elsewhere it must not be sent then, with no code for who does; it is ignored there, too.
-	if p.props.DynamicGroups.Or(false) {
-		merge(&p.state.NewGroup, params.NewGroupRequest)
+	if p.props.DynamicGroups.Or(false) && params.NewGroupRequest.IsSet() {
+		p.state.NewGroup = params.NewGroupRequest
+		p.state.NewGroups++
 	}
 	return nil
 }

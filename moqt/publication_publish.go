@@ -22,6 +22,11 @@ type PublishRequest struct {
 
 // Publish offers a track. It waits for the answer: if it is no, the error is a [*RequestError].
 func (s *Session) Publish(ctx context.Context, req PublishRequest) (*Publication, error) {
+	return s.publish(ctx, req, 0)
+}
+
+// publish is Publish with a limit to how long a stream may take to be free, as in openRequestWithin.
+func (s *Session) publish(ctx context.Context, req PublishRequest, wait time.Duration) (*Publication, error) {
 	props, err := req.Properties.Track(s.version)
 	if err != nil {
 		return nil, err
@@ -47,7 +52,7 @@ func (s *Session) Publish(ctx context.Context, req PublishRequest) (*Publication
 		m.Params.Forward = wire.Some(false)
 	}
 	duplicate := false // two that asked at the same time
-	h, err := s.openRequest(ctx, p, func(id uint64) wire.Message {
+	h, err := s.openRequestWithin(ctx, wait, p, func(id uint64) wire.Message {
 		m.RequestID = id
 		return m
 	}, func(h *handle) {

@@ -59,6 +59,7 @@ type Session struct {
 	registry registry
 	aliases  aliasTable
 	tokens   tokenCache
+	sent     sentTokens
 }
 
 // Peer is what the peer said about itself.
@@ -69,6 +70,9 @@ type Peer struct {
 
 	// Tokens are the authorization tokens of SETUP.
 	Tokens []wire.Token
+
+	// AuthTokenCache is how many bytes of authorization tokens it lets this side register (MAX_AUTH_TOKEN_CACHE_SIZE).
+	AuthTokenCache uint64
 }
 
 // maxBigMessages is how many messages longer than smallMessage a session reads at once. Together with

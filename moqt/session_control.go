@@ -31,6 +31,9 @@ func (s *Session) runControl() {
 	if s.cfg.AuthTokenCache > 0 {
 		setup.MaxAuthTokenCacheSize = wire.Some(s.cfg.AuthTokenCache)
 	}
+	if s.cfg.Grease {
+		setup.Other = []wire.Property{{Type: greaseOption, Uint: greaseOption}}
+	}
 	if !s.server && !s.webTransport {
 		if s.cfg.Authority != "" {
 			setup.Authority = wire.Some(s.cfg.Authority)
@@ -60,6 +63,10 @@ func (s *Session) runControl() {
 		}
 	}
 }
+
+// greaseOption is a Setup Option that means nothing: 0x7f * N + 0x9D with an odd N, so that it carries an integer.
+// [MOQT-18] Section 14, Grease
+const greaseOption = 0x7f*0x2b + 0x9d
 
 // controlLost ends the session because a control stream has ended.
 //
@@ -127,6 +134,7 @@ func (s *Session) receiveSetup(m *wire.Setup) error {
 		Implementation: m.Implementation.Or(""),
 		Authority:      m.Authority.Or(info.Authority),
 		Path:           m.Path.Or(info.Path),
+		AuthTokenCache: m.MaxAuthTokenCacheSize.Or(0),
 	}
 	if !s.server {
 		peer.Authority, peer.Path = "", ""

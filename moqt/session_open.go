@@ -2,6 +2,8 @@ package moqt
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -9,6 +11,15 @@ import (
 // openRequest makes a request of this side: it waits until the session is ready and a stream is free, and sends the
 // message that build makes. opened, if not nil, is called before anything can come back.
 func (s *Session) openRequest(ctx context.Context, r role, build func(id uint64) wire.Message, opened func(*handle)) (*handle, error) {
+	return s.openRequestWithin(ctx, 0, r, build, opened)
+}
+
+// errNoStream says that the peer allowed no further stream in time.
+var errNoStream = errors.New("moqt: no stream is free")
+
+// openRequestWithin is openRequest with a limit to how long a stream may take to be free; then the error is errNoStream.
+// 0 is no limit.
+func (s *Session) openRequestWithin(ctx context.Context, wait time.Duration, r role, build func(id uint64) wire.Message, opened func(*handle)) (*handle, error) {
 	// A request that cannot be sent must not use up an id: the peer may wait for each.
 	if _, err := wire.AppendMessage(nil, build(0), s.version); err != nil {
 		return nil, err
@@ -19,11 +30,8 @@ func (s *Session) openRequest(ctx context.Context, r role, build func(id uint64)
 	if _, going := s.PeerGoAway(); going {
 		return nil, ErrGoingAway
 	}
-	stream, err := s.conn.OpenStream(ctx)
+	stream, err := s.openStream(ctx, wait)
 	if err != nil {
-		if s.ctx.Err() != nil {
-			err = context.Cause(s.ctx)
-		}
 		return nil, err
 	}
 	stream.SetPriority(urgencyControl)
@@ -32,6 +40,7 @@ func (s *Session) openRequest(ctx context.Context, r role, build func(id uint64)
 	h.id = s.takeRequestID()
 	m := build(h.id)
 	h.opener = m.Type()
+	h.registers = s.aliasTokens(m)
 	if opened != nil {
 		opened(h)
 	}
@@ -49,4 +58,24 @@ func (s *Session) openRequest(ctx context.Context, r role, build func(id uint64)
 		return nil, err
 	}
 	return h, nil
+}
+
+// openStream opens a stream for a request. With a wait other than 0 the error is errNoStream if none is free in that time.
+func (s *Session) openStream(ctx context.Context, wait time.Duration) (Stream, error) {
+	limited := ctx
+	if wait > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
+	}
+	stream, err := s.conn.OpenStream(limited)
+	switch {
+	case err == nil:
+		return stream, nil
+	case s.ctx.Err() != nil:
+		return nil, context.Cause(s.ctx)
+	case ctx.Err() == nil && limited.Err() != nil:
+		return nil, errNoStream
+	}
+	return nil, err
 }

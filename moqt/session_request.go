@@ -21,7 +21,9 @@ type handle struct {
 	local  bool             // opened by this side
 	id     uint64
 	ctx    context.Context // ends with the request
-	cancel context.CancelCauseFunc
+
+	registers []*sentToken // tokens that the first message registers; fixed when it is sent
+	cancel    context.CancelCauseFunc
 
 	finished atomic.Bool // FIN or reset was sent
 	wmu      sync.Mutex  // held while writing

@@ -116,6 +116,9 @@ func (h *handle) takeAnswer() bool {
 		return false
 	}
 	h.answered = true
+	for _, t := range h.registers {
+		t.confirmed.Store(true)
+	}
 	return true
 }
 

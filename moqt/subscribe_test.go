@@ -367,7 +367,7 @@ func TestRequestUpdate(t *testing.T) {
 		want := PublicationState{
 			Forward: true, Priority: 3, GroupOrder: wire.GroupOrderAscending,
 			Filter: wire.Some(wire.Filter{Type: wire.FilterNextGroupStart}), Start: loc(6, 0), EndGroup: noEndGroup,
-			SubgroupTimeout: 100 * time.Millisecond, NewGroup: wire.Some[uint64](6),
+			SubgroupTimeout: 100 * time.Millisecond, NewGroup: wire.Some[uint64](6), NewGroups: 1,
 		}
 		if got := p.State(); got != want {
 			st.Errorf("\n got %+v\nwant %+v", got, want)

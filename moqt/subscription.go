@@ -124,9 +124,12 @@ func (sub *Subscription) Update(ctx context.Context, params wire.Params) (wire.O
 }
 
 // Close ends the subscription. Its streams are stopped.
-func (sub *Subscription) Close() {
+func (sub *Subscription) Close() { sub.Cancel(wire.StreamCancelled) }
+
+// Cancel is Close with a code for the peer, such as [wire.StreamMalformedTrack].
+func (sub *Subscription) Cancel(code wire.StreamCode) {
 	sub.over(ErrClosed, true)
-	sub.h.abort(wire.StreamCancelled, ErrClosed)
+	sub.h.abort(code, ErrClosed)
 }
 
 // Context ends with the subscription. Its cause is the error that Next returns.
