@@ -49,6 +49,6 @@
 //
 // Requests wait for the peer's SETUP, though the draft lets them overtake it.
 // Objects of a PUBLISH are sent only after it was accepted, though the draft lets
-// them go before. Malformed tracks that show only across streams are left to the
-// application.
+// them go before. Malformed tracks that show only across streams are found by
+// [TrackRules], which the application has to ask.
 package moqt
