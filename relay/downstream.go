@@ -46,6 +46,7 @@ func (s *subscriber) run(ctx context.Context) {
 
 	s.joined = s.cfg.Now()
 	state := s.pub.State()
+	s.wantGroup(moqt.PublicationState{}, state)
 	from := s.joinAt(state)
 	pos := s.track.start(from.Group)
 	var seen uint64 // arrivals before this one were forwarded, or passed over while forwarding
@@ -59,6 +60,7 @@ func (s *subscriber) run(ctx context.Context) {
 		changed := s.pub.Changed()
 		was := state
 		state = s.pub.State()
+		s.wantGroup(was, state)
 		if was.Forward && !state.Forward {
 			sending.end()
 			sending = begin(ctx)
@@ -103,6 +105,13 @@ func (s *subscriber) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// wantGroup passes on a NEW_GROUP_REQUEST that has come with the new state.
+func (s *subscriber) wantGroup(was, state moqt.PublicationState) {
+	if n, ok := state.NewGroup.Get(); ok && state.NewGroups != was.NewGroups {
+		s.track.wantGroup(n)
 	}
 }
 

@@ -253,3 +253,51 @@ func TestDeliveryTimeoutOfALateJoiner(t *testing.T) {
 		}
 	})
 }
+
+// A NEW_GROUP_REQUEST is outstanding until a new group has begun.
+func TestNewGroupRequest(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		props, err := (&wire.TrackProperties{DynamicGroups: wire.Some(true)}).Properties(wire.Draft18)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local, err := rt.relay.Publish(name("video"), props)
+		if err != nil {
+			t.Fatal(err)
+		}
+		local.Write(LocalObject{Group: 5})
+		asks := func(n uint64) wire.Params { return wire.Params{NewGroupRequest: wire.Some(n)} }
+		for _, tt := range []struct {
+			why    string
+			params wire.Params
+			want   bool
+		}{
+			{"nothing is asked for", wire.Params{}, false},
+			{"it is there already", asks(7), false},
+			{"the next one", asks(10), true},
+			{"nothing is known", asks(0), true},
+		} {
+			s := rt.dial(moqt.PipeConfig{}).subscribe("video", tt.params)
+			synctest.Wait()
+			if wanted, _ := local.WantsGroup(); wanted != tt.want {
+				t.Errorf("SUBSCRIBE: %s: wanted is %v", tt.why, wanted)
+			}
+			group := rt.next(s).Header().Group + 1
+			local.Write(LocalObject{Group: group})
+			if wanted, _ := local.WantsGroup(); wanted {
+				t.Errorf("SUBSCRIBE: %s: a group has begun and one is still wanted", tt.why)
+			}
+			_, asked := local.WantsGroup()
+			if _, err := s.Update(rt.ctx, asks(group+1)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			select {
+			case <-asked:
+			default:
+				t.Error("REQUEST_UPDATE: nobody was told")
+			}
+			local.Write(LocalObject{Group: group + 1})
+		}
+	})
+}

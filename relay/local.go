@@ -58,6 +58,13 @@ func (t *LocalTrack) Watched() bool {
 	return t.route.holds > 0
 }
 
+// WantsGroup reports whether a subscriber has asked for a new group that has not begun yet, and returns a channel that is
+// closed at the next such request. Only a track with the DYNAMIC_GROUPS property is asked.
+func (t *LocalTrack) WantsGroup() (wanted bool, asked <-chan struct{}) {
+	n, asked := t.route.track.wantsGroup()
+	return n.IsSet(), asked
+}
+
 // Write appends an object to the stream of its group. A new group ends the one before.
 // Groups must not go back, objects must rise.
 func (t *LocalTrack) Write(o LocalObject) error {

@@ -48,6 +48,9 @@ type track struct {
 	orphaned  time.Time // when somebody else first brought an older one after leader had gone; zero if nobody has
 	ended     *ending
 	changed   signal
+
+	groupWanted wire.Opt[uint64] // see wantGroup
+	groupAsked  signal           // groupWanted was set
 }
 
 // group holds the subgroups of one group that are in the cache.
@@ -185,8 +188,38 @@ func (t *track) objectBegan(at wire.Location, grown int) {
 
 func (t *track) saw(at wire.Location) {
 	if !t.published || t.largest.Less(at) {
+		if at.Group > t.largest.Group {
+			t.groupWanted = wire.Opt[uint64]{}
+		}
 		t.largest, t.published = at, true
 	}
+}
+
+// wantGroup notes that a subscriber asks for a new group. The request stays outstanding, and others like it are part of it,
+// until a new group begins.
+//
+// "A relay that receives a NEW_GROUP_REQUEST for an Established subscription with a value of 0 or a value larger than the
+// Largest Group MUST send a REQUEST_UPDATE including the NEW_GROUP_REQUEST to the publisher unless ... There is already an
+// outstanding NEW_GROUP_REQUEST from this Relay with a greater or equal value"
+// [MOQT-18] Section 10.2.13, NEW GROUP REQUEST Parameter
+func (t *track) wantGroup(n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n != 0 && t.published && n <= t.largest.Group {
+		return // it has begun already
+	}
+	if out, ok := t.groupWanted.Get(); ok && out >= n {
+		return
+	}
+	t.groupWanted = wire.Some(n)
+	t.groupAsked.fire()
+}
+
+// wantsGroup returns the outstanding request for a new group, and a channel that is closed when there is another.
+func (t *track) wantsGroup() (n wire.Opt[uint64], asked <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.groupWanted, t.groupAsked.wait()
 }
 
 // grew notes that a subgroup costs more, and evicts what no longer fits.
