@@ -55,6 +55,9 @@ type Config struct {
 	// player has a picture at once.
 	JoinAtObject bool
 
+	// Observer is told of the objects of each track. Default: nobody.
+	Observer Observer
+
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }

@@ -203,6 +203,9 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 		return
 	}
 	s.stats.DatagramsOut.Add(1)
+	if o := s.track.observer; o != nil {
+		o.Handed(d.object.Priority, max(0, now.Sub(d.arrived)))
+	}
 }
 
 // finish lets the open streams end, for as long as a stream may lag, resets the rest and sends PUBLISH_DONE.
@@ -235,6 +238,7 @@ type cursor struct {
 	cfg      *Config
 	stats    *Stats
 	from     uint64        // first object id to send
+	next     int           // place in the log of the next object to be observed; owned by run
 	timeout  time.Duration // age at which an object is too old to send; 0 is none
 	joined   time.Time     // ages are counted from here on
 
@@ -320,6 +324,7 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 				return
 			}
 			offset += n
+			c.handed(offset)
 			continue
 		case end == endFinished:
 			w.Close()

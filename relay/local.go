@@ -91,6 +91,7 @@ func (t *LocalTrack) Write(o LocalObject) error {
 	}
 	t.route.track.objectBegan(wire.Location{Group: o.Group, Object: o.Object}, grown)
 	t.route.track.grew(t.open.append(o.Payload))
+	t.route.track.objectDone(t.open, now)
 	if o.EndOfGroup {
 		t.finish()
 	}

@@ -42,6 +42,7 @@ func (r *Relay) newRoute(name wire.FullTrackName, local bool) *route {
 		relay: r, track: newTrack(name, r.cache, &r.stats), local: local,
 		links: make(map[*link]struct{}), sessions: make(map[*session]int), settled: make(chan struct{}),
 	}
+	rt.track.observer = r.cfg.observe(name)
 	r.routes[name] = rt
 	r.stats.Tracks.Store(int64(len(r.routes)))
 	return rt
@@ -57,6 +58,9 @@ func (r *Relay) remove(rt *route) {
 	r.stats.Tracks.Store(int64(len(r.routes)))
 	for l := range rt.links {
 		l.cancel()
+	}
+	if rt.track.observer != nil {
+		rt.track.observer.Ended()
 	}
 	if rt.holds == 0 {
 		rt.track.clear()

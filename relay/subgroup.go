@@ -62,6 +62,7 @@ type objectRef struct {
 	props   wire.Properties
 	status  wire.ObjectStatus
 	arrived time.Time // first byte
+	done    time.Time // last byte, if there is an observer
 }
 
 func (o objectRef) end() int { return o.payload + o.length }

@@ -29,9 +29,10 @@ const (
 // hold positions in it.
 type track struct {
 	// Fixed after newTrack.
-	name  wire.FullTrackName
-	cache *cache
-	stats *Stats
+	name     wire.FullTrackName
+	cache    *cache
+	stats    *Stats
+	observer TrackObserver // or nil; set by newRoute
 
 	mu        sync.Mutex // guards what follows; taken before subgroup.mu, after Relay.mu
 	props     wire.Properties
@@ -289,6 +290,9 @@ func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) refusal {
 	t.mu.Unlock()
 	cut(old, CutEvicted)
 	t.cache.trim()
+	if t.observer != nil {
+		t.observer.Received(ReceivedObject{Priority: d.Priority, Bytes: len(d.Payload), Properties: d.Properties, At: now})
+	}
 	return taken
 }
 

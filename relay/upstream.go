@@ -109,6 +109,7 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 			u.dropped(t, r)
 			return
 		}
+		t.objectDone(s, u.now())
 		obj, err = r.Next()
 	}
 	if err == io.EOF {
