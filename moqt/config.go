@@ -32,6 +32,10 @@ type Config struct {
 	// Grease sends a Setup Option without a meaning, so that peers stay used to unknown ones. Default: not sent.
 	Grease bool
 
+	// SessionTracks are the session-level tracks, in the namespace .session, that the peer may publish to this side; Accept
+	// yields them as it does others. Default: none, all are refused.
+	SessionTracks []wire.FullTrackName
+
 	// CheckPath lets a server refuse a session by its authority and path. An error closes it with
 	// INVALID_AUTHORITY if it matches [ErrInvalidAuthority], with the code of a [*SessionError] if it is one, and else
 	// with INVALID_PATH. Default: accept all.

@@ -169,7 +169,7 @@ func (s *Session) beginRequest(h *handle, m wire.Message, malformed error) error
 		// [MOQT-18] Section 10.4, GOAWAY
 		refused = &RequestError{Code: wire.RequestGoingAway}
 	case refused != nil:
-	case !servable(m):
+	case !s.servable(m):
 		refused = &RequestError{Code: wire.RequestDoesNotExist, Reason: "reserved namespace"}
 	case malformed != nil:
 		refused = &RequestError{Code: wire.RequestMalformedTrack, Reason: malformed.Error()}
@@ -228,13 +228,16 @@ func requestFields(m wire.Message) (id uint64, tokens *[]wire.Token) {
 // REQUEST_ERROR using error code DOES_NOT_EXIST rather than passing it to the Application."
 // [MOQT-18] Section 3.2.2, Session-Level Tracks and Namespaces
 //
-// None is recognized here.
-func servable(m wire.Message) bool {
+// Config.SessionTracks are recognized, for PUBLISH.
+func (s *Session) servable(m wire.Message) bool {
 	var ns wire.Namespace
 	switch m := m.(type) {
 	case *wire.Subscribe:
 		ns = m.Track.Namespace
 	case *wire.Publish:
+		if slices.Contains(s.cfg.SessionTracks, m.Track) {
+			return true
+		}
 		ns = m.Track.Namespace
 	case *wire.Fetch:
 		ns = m.Track.Namespace // empty if it joins a subscription

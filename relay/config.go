@@ -2,9 +2,12 @@ package relay
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/moqt/wire"
 )
 
 // Config says how a relay works. The zero value means the defaults.
@@ -58,6 +61,10 @@ type Config struct {
 	// Observer is told of the objects of each track. Default: nobody.
 	Observer Observer
 
+	// SessionTracks are the tracks in the namespace .session that a peer may publish to this relay alone, by name, with
+	// what is done with their objects. Default: none, all are refused.
+	SessionTracks map[wire.FullTrackName]SessionTrackFunc
+
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
 }
@@ -67,6 +74,7 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	c.Session.Logger = c.Logger
+	c.Session.SessionTracks = slices.Collect(maps.Keys(c.SessionTracks))
 	setDefault(&c.CacheBytes, 256<<20)
 	setDefault(&c.CacheTrackBytes, 32<<20)
 	setDefault(&c.CacheAge, 10*time.Second)

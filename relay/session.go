@@ -256,6 +256,9 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 // "The relay MAY respond with PUBLISH_OK in Forward State=0 until there are known subscribers"
 // [MOQT-18] Section 9.5, Publisher Interactions
 func (s *session) publish(req *moqt.IncomingPublish) *moqt.RequestError {
+	if req.Track.Namespace.IsSession() {
+		return s.sessionTrack(req)
+	}
 	if refused := checkName(req.Track.Namespace); refused != nil {
 		return refused
 	}
