@@ -49,6 +49,7 @@ func (s *subscriber) run(ctx context.Context) {
 	s.wantGroup(moqt.PublicationState{}, state)
 	from := s.joinAt(state)
 	pos := s.track.start(from.Group)
+	s.track.joined(pos)
 	var seen uint64 // arrivals before this one were forwarded, or passed over while forwarding
 
 	sending := begin(ctx) // ends when the subscriber pauses

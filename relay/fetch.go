@@ -68,6 +68,7 @@ type cached struct {
 // [MOQT-18] Section 10.12.3, Fetch Handling
 func writeRange(w *moqt.FetchWriter, t *track, start, last wire.Location, descending bool) error {
 	groups := t.between(start, last)
+	t.stats.CacheFetches.count(len(groups) > 0)
 	if descending {
 		return writeDescending(w, groups, start, last)
 	}

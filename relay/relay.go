@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -24,6 +25,8 @@ type Relay struct {
 	cfg   Config
 	stats Stats
 	cache *cache
+
+	nextSession atomic.Uint64 // the number of sessions so far
 
 	// Lock order: mu, then track.mu, then subgroup.mu. None is held while a message is
 	// sent or a stream is written.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
@@ -13,6 +14,8 @@ import (
 // session is one peer of the relay.
 type session struct {
 	relay *Relay
+	id    uint64
+	began time.Time
 	moqt  *moqt.Session
 	log   *slog.Logger
 	ctx   context.Context // ends with the session
@@ -60,7 +63,7 @@ func (r *Relay) Connect(ctx context.Context, conn moqt.Conn, cfg moqt.Config, na
 
 func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session) error) error {
 	s := &session{
-		relay: r, moqt: ms, ctx: ms.Context(), done: make(chan struct{}),
+		relay: r, id: r.nextSession.Add(1), began: r.cfg.Now(), moqt: ms, ctx: ms.Context(), done: make(chan struct{}),
 		tracks: make(map[*moqt.Publication]*track), upstreams: make(map[wire.FullTrackName]*link),
 		log: r.cfg.Logger.With("remote", ms.Conn().Info().RemoteAddr, "transport", string(ms.Conn().Info().Transport)),
 	}

@@ -66,11 +66,25 @@ type Stats struct {
 	DatagramsLost atomic.Uint64 // overwritten before a subscriber's turn came, or too large for its path
 	SessionsOver  atomic.Uint64 // sessions that were turned away over Config.MaxSessions
 	Takeovers     atomic.Uint64 // a track went on with another publisher
+	GroupsIn      atomic.Uint64 // groups of which something has come in
+	CacheJoins    CacheUse      // by subscribers that began: a miss had nothing to begin with
+	CacheFetches  CacheUse      // by FETCH: a miss found nothing of its range
 
 	Cuts           [numCuts]atomic.Uint64
 	CacheEvictions [numEvicts]atomic.Uint64
 	Refusals       [numRefusals]atomic.Uint64
 	Requests       [numRequestKinds]RequestStats
+}
+
+// CacheUse counts how often something that was asked for was in the cache.
+type CacheUse struct{ Hits, Misses atomic.Uint64 }
+
+func (u *CacheUse) count(hit bool) {
+	if hit {
+		u.Hits.Add(1)
+	} else {
+		u.Misses.Add(1)
+	}
 }
 
 // RequestStats counts the answers given to one kind of request.

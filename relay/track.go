@@ -166,6 +166,7 @@ func (t *track) group(id uint64, now time.Time) *group {
 		return t.groups[i]
 	}
 	g := &group{id: id}
+	t.stats.GroupsIn.Add(1)
 	if i < len(t.groups) {
 		g.superseded = now
 	} else {
