@@ -19,7 +19,7 @@ TIME ?= 30s
 ## help: list the targets
 .PHONY: help
 help:
-	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{ printf "  make %-11s %s\n", $$1, $$2 }'
 
 ## setup: install what is missing (Debian packages, npm packages)
 .PHONY: setup
@@ -35,6 +35,11 @@ build:
 .PHONY: demo
 demo: setup build
 	@scripts/demo.sh
+
+## shaped-demo: the demo behind a bad link (LINK='...')
+.PHONY: shaped-demo
+shaped-demo: setup build
+	@scripts/shaped-demo.sh '$(LINK)'
 
 ## test: all tests with the race detector, then the web tests
 .PHONY: test

@@ -2,7 +2,8 @@
 # demo.sh: a relay and a publisher that loops the bundled clip, both on this
 # machine. Prints where to look and stops both on Ctrl-C.
 #
-# MOQ_PORT changes the relay's port, MOQ_OPS the address of its metrics.
+# MOQ_PORT changes the relay's port, MOQ_OPS the address of its metrics, MOQ_CC the
+# congestion controller of both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +15,10 @@ url=moqt://$host:$port
 
 relay=(bin/moq-relay --listen "$host:$port" --ops "$ops" --log-level warn)
 publisher=(bin/moq-pub --namespace "$name" --input testdata/clip.mp4 --loop --log-level warn "$url")
+if [ -n "${MOQ_CC:-}" ]; then
+	relay+=(--cc "$MOQ_CC")
+	publisher+=(--cc "$MOQ_CC")
+fi
 
 # get HOST:PORT PATH prints the body of a page; it fails unless the answer is 200.
 get() {

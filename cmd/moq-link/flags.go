@@ -70,8 +70,6 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--duration is negative")
 	case f.config.MaxClients < 1 || f.config.MaxClients > 65536:
 		return nil, cli.Usage("--max-clients is not between 1 and 65536")
-	case f.list:
-		return f, nil
 	}
 	f.config.Link, err = l.link(fs)
 	return f, err
