@@ -153,6 +153,19 @@ func (q *datagramQueue) next() *outDatagram {
 	return out
 }
 
+// length is how many datagrams wait.
+func (q *datagramQueue) length() uint64 {
+	if q.s.ctx.Err() != nil {
+		return 0
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.queue == nil {
+		return 0
+	}
+	return uint64(q.queue.Len())
+}
+
 // run hands datagrams to the transport.
 func (q *datagramQueue) run() {
 	for {

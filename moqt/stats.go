@@ -6,6 +6,7 @@ import "sync/atomic"
 type Stats struct {
 	DatagramsSent     uint64 // handed to the transport
 	DatagramsReceived uint64
+	DatagramsQueued   uint64 // waiting to be sent now; 0 after the session's end
 
 	// Outgoing datagrams that were dropped.
 	DatagramsExpired   uint64 // waited longer than allowed
@@ -41,6 +42,7 @@ type Stats struct {
 func (s *Stats) Add(o Stats) {
 	s.DatagramsSent += o.DatagramsSent
 	s.DatagramsReceived += o.DatagramsReceived
+	s.DatagramsQueued += o.DatagramsQueued
 	s.DatagramsExpired += o.DatagramsExpired
 	s.DatagramsOverflow += o.DatagramsOverflow
 	s.DatagramsTooLarge += o.DatagramsTooLarge
@@ -81,6 +83,7 @@ func (s *Session) Stats() Stats {
 	return Stats{
 		DatagramsSent:         c.datagramsSent.Load(),
 		DatagramsReceived:     c.datagramsReceived.Load(),
+		DatagramsQueued:       s.datagrams.length(),
 		DatagramsExpired:      c.datagramsExpired.Load(),
 		DatagramsOverflow:     c.datagramsOverflow.Load(),
 		DatagramsTooLarge:     c.datagramsTooLarge.Load(),

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/moq-c4/moq-c4/cmd/internal/ccmetrics"
 	"github.com/moq-c4/moq-c4/internal/ops"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/quicnet"
@@ -15,7 +16,6 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 	read := func() stats { return r.Stats() }
 	num := func(v int64) float64 { return float64(v) }
 	ops.Export(reg, read,
-		ops.GaugeOf("moq_relay_sessions", "MOQT sessions now.", func(s stats) float64 { return num(s.Sessions.Load()) }),
 		ops.GaugeOf("moq_relay_tracks", "Tracks carried now.", func(s stats) float64 { return num(s.Tracks.Load()) }),
 		ops.GaugeOf("moq_relay_namespaces", "Namespaces announced now.", func(s stats) float64 { return num(s.Namespaces.Load()) }),
 		ops.GaugeOf("moq_relay_subscribers", "Downstream subscriptions now.", func(s stats) float64 { return num(s.Subscribers.Load()) }),
@@ -25,6 +25,7 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		ops.CounterOf("moq_relay_objects_received_total", "Objects received on subgroup streams.", func(s stats) float64 { return float64(s.ObjectsIn.Load()) }),
 		ops.CounterOf("moq_relay_received_bytes_total", "Payload bytes received on subgroup streams.", func(s stats) float64 { return float64(s.BytesIn.Load()) }),
 		ops.CounterOf("moq_relay_subgroups_received_total", "Subgroup streams received.", func(s stats) float64 { return float64(s.SubgroupsIn.Load()) }),
+		ops.CounterOf("moq_relay_groups_received_total", "Groups of which something was received on subgroup streams.", func(s stats) float64 { return float64(s.GroupsIn.Load()) }),
 		ops.CounterOf("moq_relay_datagrams_received_total", "Objects received as datagrams.", func(s stats) float64 { return float64(s.DatagramsIn.Load()) }),
 		ops.CounterOf("moq_relay_sent_bytes_total", "Bytes written to subgroup streams.", func(s stats) float64 { return float64(s.BytesOut.Load()) }),
 		ops.CounterOf("moq_relay_subgroups_sent_total", "Subgroup streams opened to subscribers.", func(s stats) float64 { return float64(s.SubgroupsOut.Load()) }),
@@ -36,9 +37,49 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		byReason("moq_relay_cache_evictions_total", "Groups evicted from the cache, by reason.", labels[relay.Evict](), func(s stats, i int) uint64 { return s.CacheEvictions[i].Load() }),
 		byReason("moq_relay_refused_total", "Incoming subgroups and datagrams not taken, by reason.", labels[relay.Refusal](), func(s stats, i int) uint64 { return s.Refusals[i].Load() }),
 		byRequest(),
+		byCacheUse(),
 	)
+	exportLive(reg, r)
 	exportSessions(reg, r)
 	exportTransport(reg, l)
+	ccmetrics.Export(reg, l.Controllers)
+}
+
+// byCacheUse tells of what was found in the cache.
+func byCacheUse() ops.Series[*relay.Stats] {
+	return ops.CounterBy("moq_relay_cache_requests_total", "Times that the cache was asked: by new subscribers, for something to begin with, and by FETCH, for something of its range.",
+		[]ops.Label{{Name: "by", Values: []string{"subscribe", "fetch"}}, {Name: "result", Values: []string{"hit", "miss"}}},
+		func(s *relay.Stats, l []string) float64 {
+			use := &s.CacheJoins
+			if l[0] == "fetch" {
+				use = &s.CacheFetches
+			}
+			if l[1] == "hit" {
+				return float64(use.Hits.Load())
+			}
+			return float64(use.Misses.Load())
+		})
+}
+
+// exportLive shows the sessions that there are.
+func exportLive(reg *ops.Registry, r *relay.Relay) {
+	type live map[[2]string]int
+	labels := []ops.Label{{Name: "transport", Values: []string{"quic", "webtransport"}}, {Name: "version", Values: []string{"moqt-18", "moqt-16", "other"}}}
+	ops.Export(
+		reg, func() live {
+			n := make(live)
+			for _, s := range r.Sessions() {
+				version := s.Conn.Protocol
+				if !slices.Contains(labels[1].Values, version) {
+					version = "other"
+				}
+				n[[2]string{string(s.Conn.Transport), version}]++
+			}
+			return n
+		},
+		ops.GaugeBy("moq_relay_sessions", "MOQT sessions now, by transport and version.", labels,
+			func(n live, l []string) float64 { return float64(n[[2]string(l)]) }),
+	)
 }
 
 // exportSessions shows what the sessions have counted themselves, added up.
@@ -68,6 +109,7 @@ func exportSessions(reg *ops.Registry, r *relay.Relay) {
 	})
 	reason := func(values []string) []ops.Label { return []ops.Label{{Name: "reason", Values: values}} }
 	ops.Export(reg, r.SessionStats,
+		ops.GaugeOf("moq_relay_datagrams_queued", "Datagrams that wait in the queues of sessions now.", func(s stats) float64 { return float64(s.DatagramsQueued) }),
 		ops.CounterBy("moq_relay_datagrams_dropped_total", "Datagrams dropped on their way out of a session's queue, by reason.", reason(out), outOf),
 		ops.CounterBy("moq_relay_datagrams_unclaimed_total", "Incoming datagrams dropped, by reason.", reason(in), inOf),
 		ops.CounterBy("moq_relay_streams_unclaimed_total", "Incoming data streams given up by the session, by reason.", reason(streams), streamsOf),
@@ -138,17 +180,11 @@ func exportTransport(reg *ops.Registry, l *quicnet.Listener) {
 				return float64(map[string]int{"quic": s.QUICLive, "webtransport": s.WebTransportLive}[l[0]])
 			}),
 		ops.CounterBy("moq_relay_connections_failed_total", "Connections that completed the handshake but became no session, by reason.",
-			[]ops.Label{{Name: "reason", Values: []string{"no_protocol", "origin", "setup_timeout", "setup_failed"}}},
+			[]ops.Label{{Name: "reason", Values: []string{"no_protocol", "origin", "setup_timeout", "setup_failed", "not_moqt"}}},
 			func(s stats, l []string) float64 {
 				return float64(map[string]uint64{
 					"no_protocol": s.NoProtocol, "origin": s.OriginDenied, "setup_timeout": s.SetupTimeout, "setup_failed": s.SetupFailed,
-				}[l[0]])
-			}),
-		ops.CounterBy("moq_relay_controllers_total", "Connections for which --cc chose the congestion controller: installed, refused because the library's layout is unknown, or installed again after a change of path.",
-			[]ops.Label{{Name: "result", Values: []string{"installed", "refused", "reinstalled"}}},
-			func(s stats, l []string) float64 {
-				return float64(map[string]uint64{
-					"installed": s.ControllersInstalled, "refused": s.ControllersRefused, "reinstalled": s.ControllersReinstalled,
+					"not_moqt": s.NotMOQT,
 				}[l[0]])
 			}),
 		ops.CounterOf("moq_relay_unscheduled_streams_total", "WebTransport streams that got no priority, because the library's layout is unknown.",

@@ -43,6 +43,7 @@ type process struct {
 	pages    *quicnet.HTTPServer
 	cert     quicnet.CertificateSource
 	renew    func(context.Context) error // keeps the certificate fresh
+	measure  *instruments                // nil with --ops off
 	ops      *ops.Server                 // nil with --ops off
 	draining chan struct{}
 }
@@ -53,6 +54,10 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, err
 	}
 	f.relay.Logger = log
+	if f.ops != "off" {
+		p.measure = newInstruments(ops.ReadBuild())
+		p.measure.attach(&f.relay)
+	}
 	p.relay = relay.New(f.relay)
 
 	controller, err := f.cc.Controller()
@@ -60,7 +65,7 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, err
 	}
 	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
-		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller},
+		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller, OnSmallBuffers: p.smallBuffers},
 		Addr:            f.listen,
 		Certificate:     p.cert,
 		AllowedOrigins:  list(f.origins),
@@ -76,9 +81,8 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, cli.Usage("--listen %s: %w", f.listen, err)
 	}
 	if f.ops != "off" {
-		reg := ops.NewRegistry(ops.ReadBuild())
-		exportMetrics(reg, p.relay, p.listener)
-		if p.ops, err = ops.Listen(ctx, ops.ServerConfig{Addr: f.ops, Registry: reg, Ready: p.ready, Logger: log}); err != nil {
+		p.measure.export(p.relay, p.listener, f.trackMetrics)
+		if p.ops, err = ops.Listen(ctx, ops.ServerConfig{Addr: f.ops, Registry: p.measure.reg, Ready: p.ready, Logger: log}); err != nil {
 			p.listener.Close()
 			p.pages.Close()
 			return nil, cli.Usage("--ops %s: %w", f.ops, err)
@@ -102,6 +106,15 @@ func (p *process) loadCertificate() error {
 	}
 	p.cert, p.renew = c, c.Run
 	return nil
+}
+
+// smallBuffers tells of UDP buffers that are smaller than asked for.
+func (p *process) smallBuffers(b quicnet.SmallBuffers) {
+	p.log.Warn("small UDP buffers lose packets in bursts",
+		"read_bytes", b.Read, "write_bytes", b.Write, "wanted_bytes", b.Wanted, "remedy", b.Remedy())
+	if p.measure != nil {
+		p.measure.buffers.Set(1)
+	}
 }
 
 // ready says why no new sessions should come here.
@@ -132,6 +145,7 @@ func (p *process) run(ctx context.Context) error {
 	start("pages", p.pages.Run)
 	if p.ops != nil {
 		start("ops", p.ops.Run)
+		start("measurement", p.measure.run)
 	}
 	start("sessions", p.accept)
 	p.log.Info("relay started", "listen", p.flags.listen, "certificate_sha256", p.cert.Fingerprint().String())

@@ -43,19 +43,23 @@ type Delay struct {
 }
 
 // Observe adds one delay. A negative one, of clocks that disagree, counts as 0 and shows in Negative.
-func (d *Delay) Observe(v time.Duration) {
+func (d *Delay) Observe(v time.Duration) { d.ObserveN(v, 1) }
+
+// ObserveN adds the same delay n times.
+func (d *Delay) ObserveN(v time.Duration, n uint32) {
+	count := uint64(n)
 	if v < 0 {
-		d.negative.Add(1)
+		d.negative.Add(count)
 		v = 0
 	}
 	seconds := v.Seconds()
 	if i := nativeIndex(seconds); i < 0 {
-		d.zero.Add(1)
+		d.zero.Add(count)
 	} else {
-		d.native[i].Add(1)
+		d.native[i].Add(count)
 	}
-	d.classic[classicIndex(seconds)].Add(1)
-	d.nanos.Add(int64(v))
+	d.classic[classicIndex(seconds)].Add(count)
+	d.nanos.Add(int64(v) * int64(n))
 }
 
 // nativeIndex is the place of a value that is not negative; -1 is the zero bucket.
