@@ -6,6 +6,8 @@ const (
 	ackDelayMin   = time.Millisecond
 	ackGapEarly   = 2 // while few packets have been received
 	ackGapPackets = 128
+
+	ackDelayQUICGo = 25 * time.Millisecond // Options.QUICGoAcks
 )
 
 // ackPolicy is what the sender asks of the receiver: an acknowledgement for

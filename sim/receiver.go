@@ -83,6 +83,10 @@ func (r *receiver) reset(c *conn) {
 		connLimit: connLimitInitial,
 		wake:      never, timer: never,
 	}
+	if r.sim.quicGo {
+		// a gap in the numbers is a distance of two
+		r.policy = ackPolicy{gap: ackGapEarly, delay: ackDelayQUICGo}
+	}
 	r.media.reset(c.flow.Sources)
 }
 
@@ -96,8 +100,11 @@ func (r *receiver) onData(now time.Duration, k *packet, ecn cc.Codepoint) {
 	if r.done {
 		return
 	}
-	if k.announces {
+	if k.announces && !r.sim.quicGo {
 		r.policy = k.policy
+	}
+	if ecn == cc.CE && r.sim.quicGo {
+		r.immediate = true
 	}
 	if !r.announced && len(k.frames) > 0 {
 		r.announced = true

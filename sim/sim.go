@@ -28,6 +28,11 @@ type Options struct {
 	// Quirks switches on faults of the reference simulator.
 	Quirks Quirks
 
+	// QUICGoAcks lets clients acknowledge as quic-go does, not as the reference:
+	// each second packet, gaps in the numbers and CE marks at once, others
+	// after 25 ms.
+	QUICGoAcks bool
+
 	// Tracer sees what happens; nil costs nothing.
 	Tracer Tracer
 
@@ -64,6 +69,7 @@ type Sim struct {
 	now      time.Duration
 	scenario *scenario.Scenario
 	quirks   Quirks
+	quicGo   bool // Options.QUICGoAcks
 	tracer   Tracer
 
 	up, down link.Link[*packet]
@@ -107,7 +113,7 @@ func (s *Sim) Run(sc *scenario.Scenario, o Options) (*Result, error) {
 const linkSeed = 0xDEADBEEFBABAC001
 
 func (s *Sim) set(sc *scenario.Scenario, o Options) error {
-	s.now, s.scenario, s.quirks, s.tracer = 0, sc, o.Quirks, o.Tracer
+	s.now, s.scenario, s.quirks, s.quicGo, s.tracer = 0, sc, o.Quirks, o.QUICGoAcks, o.Tracer
 	s.done, s.sequence, s.events, s.lines = false, 0, 0, false
 	s.phase, s.changeAt = 0, never
 	if d := sc.Phases[0].For; d > 0 {
