@@ -2,8 +2,8 @@
 // session over a [Conn], which is a QUIC connection, a WebTransport session, or
 // in tests a [Pipe].
 //
-// The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [MOQT-19]
-// draft-ietf-moq-transport-19.
+// The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [MOQT-16]
+// draft-ietf-moq-transport-16, [MOQT-19] draft-ietf-moq-transport-19.
 //
 // # Types in order of use
 //
@@ -39,11 +39,12 @@
 //
 // # Versions
 //
-// The version is that of [ConnInfo].Protocol; only draft-18 is implemented. A
-// session is made of request handles (session_request.go), each of which sends and
-// receives the messages of one request on its bidirectional stream. In draft-16 all
-// requests share the control stream and are told apart by request id: that would
-// be a second kind of handle, not a second session.
+// The version is that of [ConnInfo].Protocol: draft-18, or draft-16. A session
+// speaks draft-18. If the peer speaks draft-16, where all requests share one control
+// stream and integers are those of QUIC, an adapter (conn16) stands between the
+// session and the connection and rewrites messages and the headers of objects in
+// both directions. Nothing above it knows: not the roles of requests, not the
+// application, and a relay stores and forwards the same bytes to everybody.
 //
 // # Limitations
 //

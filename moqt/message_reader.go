@@ -13,11 +13,13 @@ import (
 // messageReader reads the messages of a control or request stream. One goroutine
 // reads; limit may be called from others.
 type messageReader struct {
-	s      *Session
-	stream ReceiveStream
-	buf    []byte // what was read and not yet used
-	taken  int    // of buf, by the message next returned last
-	big    bool   // holds a token of Session.bigMessages
+	s       *Session
+	version wire.Version
+	stream  ReceiveStream
+	buf     []byte // what was read and not yet used
+	taken   int    // of buf, by the message next returned last
+	tokens  chan struct{}
+	big     bool // holds a token
 
 	mu      sync.Mutex // guards what follows; a time of zero means never
 	until   time.Time  // when reading must end
@@ -29,7 +31,7 @@ type messageReader struct {
 const messageBuffer = 256
 
 func newMessageReader(s *Session, stream ReceiveStream, ahead []byte) *messageReader {
-	return &messageReader{s: s, stream: stream, buf: ahead}
+	return &messageReader{s: s, version: s.version, stream: stream, buf: ahead, tokens: s.bigMessages}
 }
 
 // next returns the next message, which is valid until the next call. The error is
@@ -43,7 +45,7 @@ func (r *messageReader) next() (wire.MessageType, []byte, error) {
 	r.buf = r.buf[r.taken:]
 	r.taken = 0
 	for {
-		typ, size, n, err := wire.ConsumeFrameHeader(r.buf, r.s.version)
+		typ, size, n, err := wire.ConsumeFrameHeader(r.buf, r.version)
 		need := n + size
 		if errors.Is(err, wire.ErrTruncated) {
 			need = len(r.buf) + 1
@@ -65,7 +67,7 @@ func (r *messageReader) next() (wire.MessageType, []byte, error) {
 func (r *messageReader) fill(need int) error {
 	if need > smallMessage && !r.big {
 		select {
-		case r.s.bigMessages <- struct{}{}:
+		case r.tokens <- struct{}{}:
 			r.big = true
 		case <-r.s.ctx.Done():
 			return r.s.ctx.Err()
@@ -98,7 +100,7 @@ func (r *messageReader) release() {
 		return
 	}
 	r.big = false
-	<-r.s.bigMessages
+	<-r.tokens
 	r.buf = append([]byte(nil), r.buf[r.taken:]...)
 	r.taken = 0
 }

@@ -19,6 +19,7 @@ type Session struct {
 	// Fixed after New.
 	conn         Conn
 	cfg          Config
+	adapter      *conn16 // conn, if the peer speaks draft-16
 	version      wire.Version
 	server       bool
 	webTransport bool
@@ -97,6 +98,10 @@ func New(conn Conn, cfg Config) *Session {
 	}
 	s.log = s.cfg.Logger
 	s.version, _ = wire.VersionFromALPN(info.Protocol)
+	if s.version == wire.Draft16 {
+		s.adapter = newConn16(s, conn)
+		s.conn, s.version = s.adapter, adaptedVersion
+	}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	if s.server {
 		s.nextID = 1
@@ -126,6 +131,9 @@ func (s *Session) Run(ctx context.Context) error {
 
 	if s.version == 0 {
 		s.fail(wire.SessionVersionNegotiationFailed, "no common version")
+	}
+	if s.adapter != nil {
+		s.adapter.run()
 	}
 	s.spawn(s.runControl)
 	s.spawn(s.acceptStreams)
@@ -258,7 +266,12 @@ func (s *Session) Ready(ctx context.Context) error {
 func (s *Session) Context() context.Context { return s.ctx }
 
 // Conn returns the connection of the session.
-func (s *Session) Conn() Conn { return s.conn }
+func (s *Session) Conn() Conn {
+	if s.adapter != nil {
+		return s.adapter.Conn
+	}
+	return s.conn
+}
 
 // Peer returns what the peer said about itself. It is empty until the session is ready.
 func (s *Session) Peer() Peer {

@@ -19,7 +19,11 @@ const urgencyControl = 0
 
 // runControl opens and writes this side's control stream.
 func (s *Session) runControl() {
-	out, err := s.conn.OpenUniStream(s.ctx)
+	open := s.conn.OpenUniStream
+	if s.adapter != nil {
+		open = s.adapter.openControl
+	}
+	out, err := open(s.ctx)
 	if err != nil {
 		return // the connection's context tells
 	}

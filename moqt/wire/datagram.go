@@ -37,7 +37,7 @@ func ConsumeDatagramType(b []byte, v Version) (t DatagramType, n int, err error)
 		return 0, 0, complete(err, "datagram")
 	}
 	t = DatagramType(x)
-	if t != DatagramTypePadding && !isObjectDatagramType(x) {
+	if (t != DatagramTypePadding || v == Draft16) && !isObjectDatagramType(x) {
 		return 0, 0, violation("unknown datagram type " + codeName("", x))
 	}
 	return t, n, nil

@@ -1,7 +1,8 @@
 // Package wire turns the messages, stream headers, objects and datagrams of
 // Media over QUIC Transport into bytes and back.
 //
-// The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [LOC-04]
+// The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [MOQT-16]
+// draft-ietf-moq-transport-16, [LOC-04]
 // draft-ietf-moq-loc-04, [LOC-02] draft-ietf-moq-loc-02.
 //
 // The package is pure: it reads and writes byte slices, keeps no goroutine, no
@@ -49,19 +50,21 @@
 //
 // # Versions
 //
-// Every function whose bytes depend on the draft takes a [Version]. Only
-// [Draft18] is implemented. What another draft needs, and where it goes:
+// Every function whose bytes depend on the draft takes a [Version]: [Draft18] or
+// [Draft16]. The control messages of draft-16 are a kind of their own,
+// [Message16], because they say which request they belong to. What another draft
+// needs, and where it goes:
 //
-//   - integers: appendVarint and consumeVarint of Version (16: QUIC varints);
+//   - integers: appendVarint and consumeVarint of Version (16: those of QUIC);
 //   - Message Parameters: Params.append and bodyReader.param (16: key-value pairs by
-//     parity, see params_kvp.go; 19 and 20: more types) and params_scope.go (which
+//     parity, see params_16.go; 20: more types) and params_scope.go (which
 //     message may hold which parameter);
 //   - filters: Filter.Append and ParseFilter (16: absolute end group; 20: bare
 //     integers);
-//   - messages: newMessage in message.go, and a Request ID in each response
-//     struct that only 16 writes;
+//   - messages: newMessage in message.go;
 //   - fetch objects: FetchCursor (16: absolute ids; 20: one more range marker);
-//   - type bits of stream headers: the masks in subgroup.go and datagram.go.
+//   - type bits of stream headers: the masks in subgroup.go and datagram.go;
+//   - properties that go from one draft to another: [TranscodeProperties].
 //
 // # Limitations
 //

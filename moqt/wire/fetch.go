@@ -188,14 +188,14 @@ func (c *FetchCursor) appendObject(b []byte, item *FetchItem, v Version) []byte 
 	}
 	b = v.appendVarint(b, flags)
 	if flags&fetchGroupDelta != 0 {
-		b = v.appendVarint(b, c.groupDelta(item.Location.Group))
+		b = v.appendVarint(b, c.groupField(item.Location.Group, v))
 	}
 	if !item.Datagram && flags&fetchSubgroupMask == fetchSubgroupField {
 		b = v.appendVarint(b, item.SubgroupID)
 	}
 	if flags&fetchObjectDelta != 0 {
 		delta := item.Location.Object
-		if !newGroup {
+		if !newGroup && v != Draft16 {
 			delta -= c.prev.Object
 		}
 		b = v.appendVarint(b, delta)
@@ -210,10 +210,11 @@ func (c *FetchCursor) appendObject(b []byte, item *FetchItem, v Version) []byte 
 	return v.appendVarint(b, item.PayloadLen)
 }
 
-// groupDelta returns the Group ID Delta of a group that is not the last item's.
-func (c *FetchCursor) groupDelta(group uint64) uint64 {
+// groupField returns the Group ID Delta of a group that is not the last item's. In draft-16 it is the Group ID itself:
+// [MOQT-16] Section 10.4.4, Fetch Header.
+func (c *FetchCursor) groupField(group uint64, v Version) uint64 {
 	switch {
-	case !c.started:
+	case !c.started, v == Draft16:
 		return group
 	case c.Descending:
 		return c.prev.Group - group - 1
@@ -342,7 +343,7 @@ func (c *FetchCursor) consumeGroup(item *FetchItem, flags uint64, b []byte, n in
 	// Session with error 'PROTOCOL_VIOLATION'."
 	// [MOQT-18] Section 11.4.4.1, Flags
 	switch {
-	case !c.started:
+	case !c.started, v == Draft16:
 		item.Location.Group = delta
 	case c.Descending:
 		if delta >= c.prev.Group {
@@ -397,7 +398,7 @@ func (c *FetchCursor) consumeObjectID(item *FetchItem, flags uint64, b []byte, n
 		if delta, n, err = v.varintAt(b, n); err != nil {
 			return 0, err
 		}
-		if flags&fetchGroupDelta != 0 {
+		if flags&fetchGroupDelta != 0 || v == Draft16 {
 			item.Location.Object = delta
 			return n, nil
 		}

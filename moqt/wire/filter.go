@@ -94,7 +94,11 @@ func (f Filter) Append(b []byte, v Version) []byte {
 		b = f.Start.append(b, v)
 	}
 	if f.Type == FilterAbsoluteRange {
-		b = v.appendVarint(b, f.EndGroup-f.Start.Group)
+		end := f.EndGroup - f.Start.Group
+		if v == Draft16 { // End Group itself: [MOQT-16] Section 5.1.2, Subscription Filters
+			end = f.EndGroup
+		}
+		b = v.appendVarint(b, end)
 	}
 	return b
 }
@@ -110,6 +114,13 @@ func ParseFilter(b []byte, v Version) (Filter, error) {
 	case FilterAbsoluteRange:
 		f.Start = r.location()
 		delta := r.varint()
+		if v == Draft16 { // End Group itself: [MOQT-16] Section 5.1.2, Subscription Filters
+			if delta < f.Start.Group {
+				r.fail(violation("end group of filter is before its start"))
+				break
+			}
+			delta -= f.Start.Group
+		}
 		// "If the resulting Group ID would be greater than 2^64 - 1, the endpoint
 		// MUST close the session with a PROTOCOL_VIOLATION."
 		if delta > math.MaxUint64-f.Start.Group {

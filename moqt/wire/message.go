@@ -187,7 +187,7 @@ func ConsumeFrameHeader(b []byte, v Version) (typ MessageType, size, n int, err 
 		return 0, 0, 0, err
 	}
 	typ = MessageType(x)
-	if !typ.Known() {
+	if known := typ.Known() && v != Draft16 || v == Draft16 && known16(typ); !known {
 		return 0, 0, 0, violation("unknown message type " + typ.String())
 	}
 	if len(b)-n < 2 {

@@ -76,9 +76,8 @@ func (m *Setup) check() error {
 	return nil
 }
 
-// appendBody does not look at the lengths of values: one that is too long makes the
-// message too long.
-func (m *Setup) appendBody(b []byte, v Version) []byte {
+// options returns the options of the message in no order.
+func (m *Setup) options(v Version) []Property {
 	list := make([]Property, 0, 4+len(m.AuthTokens)+len(m.Other))
 	if s, ok := m.Path.Get(); ok {
 		list = append(list, Property{Type: SetupPath, Bytes: []byte(s)})
@@ -95,7 +94,13 @@ func (m *Setup) appendBody(b []byte, v Version) []byte {
 	if s, ok := m.Implementation.Get(); ok {
 		list = append(list, Property{Type: SetupImplementation, Bytes: []byte(s)})
 	}
-	list = append(list, m.Other...)
+	return append(list, m.Other...)
+}
+
+// appendBody does not look at the lengths of values: one that is too long makes the
+// message too long.
+func (m *Setup) appendBody(b []byte, v Version) []byte {
+	list := m.options(v)
 	slices.SortStableFunc(list, func(a, b Property) int { return cmp.Compare(a.Type, b.Type) })
 	prev := uint64(0)
 	for i := range list {

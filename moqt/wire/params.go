@@ -214,6 +214,9 @@ func (w *paramWriter) bytes(typ ParamType, x []byte) {
 // append writes Number of Parameters and the parameters in ascending order of
 // type.
 func (p *Params) append(b []byte, v Version) []byte {
+	if v == Draft16 {
+		return p.appendKVP(b)
+	}
 	w := paramWriter{v: v}
 	w.millis(ParamObjectDeliveryTimeout, p.ObjectDeliveryTimeout)
 	for _, t := range p.AuthTokens {
@@ -262,6 +265,13 @@ func boolByte(x bool) byte {
 func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 	r := bodyReader{b: b, v: v}
 	count := r.varint()
+	if v == Draft16 {
+		r.paramsKVP(count, &p)
+		if r.err != nil {
+			return Params{}, 0, r.err
+		}
+		return p, len(b) - len(r.b), nil
+	}
 	var typ ParamType
 	for i := uint64(0); i < count && r.err == nil; i++ {
 		delta := r.varint()

@@ -114,7 +114,13 @@ func (r *bodyReader) params(allowed ParamSet) Params {
 	}
 	p, n, err := consumeParams(r.b, r.v)
 	r.advance(n, err)
-	if err == nil {
+	switch {
+	case err != nil:
+	case r.v == Draft16:
+		// "If it appears in some other type of message, it MUST be ignored."
+		// [MOQT-16] Section 9.2.2, Message Parameters
+		p.keep(allowed)
+	default:
 		if err := p.checkReceived(allowed); err != nil {
 			r.fail(err)
 		}

@@ -42,11 +42,15 @@ func (k StreamKind) String() string {
 }
 
 // Kind returns what a stream of the type carries.
-func (t StreamType) Kind() StreamKind {
+func (t StreamType) Kind() StreamKind { return t.kind(Draft18) }
+
+func (t StreamType) kind(v Version) StreamKind {
 	switch {
+	case v == Draft16 && (t == StreamTypeSetup || t == StreamTypePadding):
+		return StreamKindUnknown // [MOQT-16] Section 10, Data Streams and Datagrams
 	case t == StreamTypeSetup:
 		return StreamKindControl
-	case isSubgroupType(uint64(t)):
+	case isSubgroupType(uint64(t), v):
 		return StreamKindSubgroup
 	case t == StreamTypeFetch:
 		return StreamKindFetch
@@ -69,7 +73,7 @@ func ConsumeStreamType(b []byte, v Version) (t StreamType, n int, err error) {
 		return 0, 0, err
 	}
 	t = StreamType(x)
-	if t.Kind() == StreamKindUnknown {
+	if t.kind(v) == StreamKindUnknown {
 		return 0, 0, violation("unknown stream type " + codeName("", x))
 	}
 	return t, n, nil

@@ -60,7 +60,10 @@ func (h *SubgroupHeader) ID(firstObject uint64) uint64 {
 // "The following Type values are invalid. ... Type values with SUBGROUP_ID_MODE set
 // to 0b11 ... Type values that do not match the form 0b0XX1XXXX"
 // [MOQT-18] Section 11.4.2, Subgroup Header
-func isSubgroupType(x uint64) bool {
+func isSubgroupType(x uint64, v Version) bool {
+	if v == Draft16 && x&subgroupFirstObject != 0 { // [MOQT-16] Section 10.4.2: 0b00X1XXXX
+		return false
+	}
 	return x <= subgroupTypeMax && x&subgroupAlways != 0 && x&subgroupModeMask != subgroupModeMask
 }
 
@@ -77,7 +80,7 @@ func (h *SubgroupHeader) Append(b []byte, v Version) []byte {
 	if !h.Priority.ok {
 		typ |= subgroupDefaultPriority
 	}
-	if h.FirstObject {
+	if h.FirstObject && v != Draft16 {
 		typ |= subgroupFirstObject
 	}
 	b = v.appendVarint(b, typ)
@@ -99,7 +102,7 @@ func ConsumeSubgroupHeader(b []byte, v Version) (h SubgroupHeader, n int, err er
 	if err != nil {
 		return SubgroupHeader{}, 0, err
 	}
-	if !isSubgroupType(typ) {
+	if !isSubgroupType(typ, v) {
 		return SubgroupHeader{}, 0, violation("stream type " + codeName("", typ) + " is not that of a subgroup")
 	}
 	h = SubgroupHeader{
