@@ -12,12 +12,13 @@ import (
 // fanoutResult is one round of the fan-out: the relay, and plain quic-go with the same bytes.
 type fanoutResult struct {
 	Relay    measured `json:"relay"`
-	IdleRSS  int64    `json:"relay_idle_rss_bytes"` // with a publisher and no subscriber
+	IdleRSS  int64    `json:"relay_idle_rss_bytes"` // with a publisher and one subscriber, who has left
 	Objects  uint64   `json:"objects"`
 	Lost     uint64   `json:"lost"`
 	AudioP99 float64  `json:"audio_delay_p99_ms"`
 	VideoP99 float64  `json:"video_delay_p99_ms"`
 	Plain    measured `json:"plain_quic"`
+	PlainRSS int64    `json:"plain_quic_idle_rss_bytes"`
 }
 
 // fanout runs one round.
@@ -101,10 +102,20 @@ func fanoutPlain(ctx context.Context, f *flags, r *fanoutResult) error {
 	if err := awaitRelay(ctx, &d); err != nil {
 		return err
 	}
-	l, err := startLoad(ctx, f.subscribers, func(ctx context.Context, l *load) error {
+	receive := func(ctx context.Context, l *load) error {
 		l.ready.Add(1)
 		return receivePlain(ctx, &d, l.counts)
-	})
+	}
+	first, err := startLoad(ctx, 1, receive)
+	if err != nil {
+		return err
+	}
+	m, err := first.measure(ctx, sender, settleTime)
+	if first.end(err) != nil {
+		return err
+	}
+	r.PlainRSS = m.RSS
+	l, err := startLoad(ctx, f.subscribers, receive)
 	if err != nil {
 		return err
 	}

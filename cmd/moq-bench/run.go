@@ -100,6 +100,7 @@ func (r *result) print(w io.Writer, f *flags) {
 			{"ratio", func(r fanoutResult) float64 { return r.Relay.cpuPerGB() / r.Plain.cpuPerGB() }},
 			{"plain quic-go delivered Mbit/s", func(r fanoutResult) float64 { return r.Plain.mbps() }},
 			{"relay KB per subscriber", func(r fanoutResult) float64 { return float64(r.Relay.RSS-r.IdleRSS) / n / 1000 }},
+			{"plain quic-go KB per subscriber", func(r fanoutResult) float64 { return float64(r.Plain.RSS-r.PlainRSS) / n / 1000 }},
 		}...)
 	}
 	fmt.Fprintf(w, "| | |\n|---|---|\n")
