@@ -34,6 +34,7 @@ var edges = []edge{
 	{"cmd/...", "moqt", "media meets moqt here and nowhere else"},
 	{"cmd/...", "moqt/wire", "names, locations and codes are the wire's types"},
 	{"cmd/...", "quicnet/...", "a command chooses the transport and its controller"},
+	{"cmd/...", "priority", "what a subscriber no longer waits for"},
 	{"cmd/...", "cc/...", "a flag chooses the congestion controller"},
 	{"cmd/...", "c4", "a flag chooses the congestion controller"},
 	{"cmd/...", "sim/...", "c4sim runs scenarios"},

@@ -1,6 +1,9 @@
 package media
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Packaging is the form of an object's payload, by its name in the catalogs.
 type Packaging string
@@ -90,6 +93,29 @@ const (
 	// zigzag integer: capture = timestamp + offset.
 	PropertyCaptureOffset = 0x38C4
 )
+
+// CaptureTime is the time of capture that the properties of an object tell, if they tell a time of the wall clock.
+func CaptureTime(properties []Property) (t time.Time, ok bool) {
+	var micros, age uint64 // age is the id by which it was found; the newest counts
+	var offset int64
+	for _, q := range properties {
+		switch q.ID {
+		case PropertyTimestamp, PropertyTimestampOld, PropertyTimestampOldest:
+			if q.ID > age {
+				micros, age = q.Value, q.ID
+			}
+		case PropertyTimescale:
+			return time.Time{}, false // a media time
+		case PropertyCaptureOffset:
+			offset = int64(q.Value>>1) ^ -int64(q.Value&1)
+		}
+	}
+	const limit = math.MaxUint32 * uint64(time.Second/time.Microsecond) // 136 years, so that nothing overflows
+	if age == 0 || micros > limit || uint64(max(offset, -offset)) > limit {
+		return time.Time{}, false
+	}
+	return time.UnixMicro(int64(micros) + offset), true
+}
 
 // Packager makes the payload and the properties of an object from a frame.
 type Packager interface {

@@ -30,6 +30,15 @@ type origin struct {
 	tracks    map[string]*relay.LocalTrack
 }
 
+// The bulk track, for whoever subscribes to it: more than a path with a bottleneck carries, behind all media.
+const (
+	bulkTrack    = "bulk"
+	bulkPriority = 200
+	bulkRate     = 1_000_000 // bytes per second
+	bulkPeriod   = 20 * time.Millisecond
+	bulkGroup    = 50 // objects
+)
+
 func newOrigin(namespace wire.Namespace) (*origin, error) {
 	src := synthetic.New(synthetic.Config{})
 	now := time.Now()
@@ -43,8 +52,10 @@ func newOrigin(namespace wire.Namespace) (*origin, error) {
 			return nil, err
 		}
 	}
-	if err := o.publish(catalog.MSFTrackName); err != nil {
-		return nil, err
+	for _, name := range []string{catalog.MSFTrackName, bulkTrack} {
+		if err := o.publish(name); err != nil {
+			return nil, err
+		}
 	}
 	return o, o.tracks[catalog.MSFTrackName].Write(relay.LocalObject{
 		Group: media.FirstGroup(now), Payload: b.MSF(now), EndOfGroup: true,
@@ -94,6 +105,27 @@ func (o *origin) write(p media.Packet) error {
 	return o.tracks[p.Track].Write(obj)
 }
 
+// pour writes the bulk track.
+func (o *origin) pour(ctx context.Context) error {
+	t, payload := o.tracks[bulkTrack], make([]byte, bulkRate*int(bulkPeriod)/int(time.Second))
+	tick := time.NewTicker(bulkPeriod)
+	defer tick.Stop()
+	for n := uint64(0); ; n++ {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !t.Watched() {
+			continue
+		}
+		err := t.Write(relay.LocalObject{Group: n / bulkGroup, Object: n % bulkGroup, Priority: bulkPriority, Payload: payload})
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // runOrigin publishes until ctx ends.
 func runOrigin(ctx context.Context, f *flags) error {
 	o, err := newOrigin(benchNamespace)
@@ -113,6 +145,7 @@ func runOrigin(ctx context.Context, f *flags) error {
 	}
 	spawn(o.relay.Run)
 	spawn(o.play)
+	spawn(o.pour)
 	if f.listen == "" {
 		conn, err := f.dialer.Dial(ctx)
 		if err != nil {
