@@ -44,6 +44,10 @@ type Config struct {
 	// RendezvousMax caps how long a SUBSCRIBE may wait for its publisher. Default 60 s; negative means not at all.
 	RendezvousMax time.Duration
 
+	// FillTimeout is how long one FETCH waits for its publishers to send what is not cached, if it does not ask for less;
+	// what has not come then is marked as unknown. Default 5 s; negative means that publishers are not asked.
+	FillTimeout time.Duration
+
 	// MaxSessions bounds the sessions at once; more are closed. Default 16384.
 	MaxSessions int
 
@@ -52,6 +56,18 @@ type Config struct {
 
 	// MaxNamespaces bounds the namespaces announced at once. Default 16384.
 	MaxNamespaces int
+
+	// SessionMaxTracks bounds the tracks that one session publishes and subscribes to at once; more are refused with
+	// EXCESSIVE_LOAD, and not offered. Default 1024.
+	SessionMaxTracks int
+
+	// SessionMaxNamespaces bounds the namespaces that one session announces at once; more are refused with
+	// EXCESSIVE_LOAD. Default 1024.
+	SessionMaxNamespaces int
+
+	// SessionRequestRate bounds the requests of one session in a second; more are refused with EXCESSIVE_LOAD. What was not
+	// used in the last second may be used at once. Default 2000; negative means no bound.
+	SessionRequestRate int
 
 	// JoinAtObject makes a LargestObject filter begin with the next object, as the draft has it.
 	// By default such a subscriber gets the current group from its first object on, so that a
@@ -82,9 +98,13 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.Linger, 5*time.Second)
 	setDefault(&c.PublisherGrace, 3*time.Second)
 	setDefault(&c.RendezvousMax, time.Minute)
+	setDefault(&c.FillTimeout, 5*time.Second)
 	setDefault(&c.MaxSessions, 16384)
 	setDefault(&c.MaxTracks, 16384)
 	setDefault(&c.MaxNamespaces, 16384)
+	setDefault(&c.SessionMaxTracks, 1024)
+	setDefault(&c.SessionMaxNamespaces, 1024)
+	setDefault(&c.SessionRequestRate, 2000)
 	if c.Now == nil {
 		c.Now = time.Now
 	}

@@ -5,9 +5,10 @@
 // stream that is open to it. Object bytes are encoded once, never change and are shared by everyone;
 // only stream headers are made for each subscriber.
 //
-// The files, along the path of an object: session.go (requests), route.go (who brings a track, who holds it),
-// upstream.go (stream to log), subgroup.go and track.go (the log), downstream.go (log to streams), cache.go (bounds),
-// fetch.go (FETCH from the log), local.go (tracks of this process), relay.go (namespaces, housekeeping).
+// The files, along the path of an object: session.go and tracks.go (requests), quota.go (how many), hold.go (who wants a
+// track), route.go and link.go (who brings it), upstream.go (stream to log), subgroup.go and track.go (the log),
+// downstream.go (log to streams), cache.go (bounds), fetch*.go (FETCH from the log and from publishers), local.go (tracks
+// of this process), relay.go (namespaces, housekeeping).
 //
 // # Rules
 //
@@ -20,5 +21,6 @@
 //
 // # Limitations
 //
-// FETCH is answered from the cache alone. SUBSCRIBE_TRACKS is refused. NEW_GROUP_REQUEST is not passed on.
+// What a FETCH gets from a publisher is passed on and not cached. To who asks for all tracks of a namespace only tracks are
+// offered that are published by PUBLISH or by this process. Payloads of an object that comes twice are not compared.
 package relay

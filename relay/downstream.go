@@ -22,6 +22,7 @@ type subscriber struct {
 	pub   *moqt.Publication
 	cfg   *Config
 	stats *Stats
+	hold  *hold // keeps the track going; nil in tests of the log alone
 
 	joined  time.Time // when it began, or resumed
 	cursors sync.WaitGroup
@@ -47,6 +48,9 @@ func (s *subscriber) run(ctx context.Context) {
 	s.joined = s.cfg.Now()
 	state := s.pub.State()
 	s.wantGroup(moqt.PublicationState{}, state)
+	if s.hold != nil {
+		s.hold.setForward(state.Forward)
+	}
 	from := s.joinAt(state)
 	pos := s.track.start(from.Group)
 	s.track.joined(pos)
@@ -62,6 +66,9 @@ func (s *subscriber) run(ctx context.Context) {
 		was := state
 		state = s.pub.State()
 		s.wantGroup(was, state)
+		if was.Forward != state.Forward && s.hold != nil {
+			s.hold.setForward(state.Forward)
+		}
 		if was.Forward && !state.Forward {
 			sending.end()
 			sending = begin(ctx)
@@ -152,6 +159,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
+	c.from = g.freshFrom(c.from, s.cfg.Now())
 	ctx, c.cancel = context.WithCancel(ctx)
 	if !g.join(c) {
 		c.cancel()
@@ -286,6 +294,8 @@ func (c Cut) code() wire.StreamCode {
 		return wire.StreamTooFarBehind
 	case CutTimeout:
 		return wire.StreamDeliveryTimeout
+	case CutMalformed:
+		return wire.StreamMalformedTrack
 	}
 	return wire.StreamCancelled
 }
@@ -357,6 +367,10 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 //
 // What was there before the subscriber came counts as having arrived with it; see docs/protocol/deviations.md.
 func (c *cursor) inTime(w *moqt.SubgroupWriter, offset int) bool {
+	if c.subgroup.expired(offset, c.cfg.Now()) {
+		c.cut(CutTimeout)
+		return false
+	}
 	if c.timeout == 0 {
 		return true
 	}

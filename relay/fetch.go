@@ -1,242 +1,393 @@
 package relay
 
 import (
-	"math"
+	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
 
-// fetch answers a FETCH from the cache. What the cache does not hold is reported as unknown.
+// fetchTask answers one FETCH. Its methods are called by one goroutine.
+type fetchTask struct {
+	session    *session
+	stats      *Stats
+	req        *moqt.IncomingFetch
+	ctx        context.Context // ends with the request
+	name       wire.FullTrackName
+	descending bool
+	track      *track // nil if the relay does not carry it
+	publishers []*session
+	budget     fillBudget
+	out        fetchAnswer
+
+	// A range of which nothing is cached, that is not filled yet.
+	hole      bool
+	low, high wire.Location
+}
+
+// fetch answers a FETCH from the cache, and asks the track's publishers for the rest.
 func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 	if refused := checkName(req.Track.Namespace); refused != nil {
 		return refused
 	}
-	var t *track
-	name := req.Track
-	if req.Joining != nil {
-		s.mu.Lock()
-		t = s.tracks[req.Joining]
-		s.mu.Unlock()
-		name = req.Joining.Track()
+	r := s.relay
+	f := &fetchTask{
+		session: s, stats: &r.stats, req: req, ctx: req.Context(), name: req.Track,
+		descending: req.Params.GroupOrder.Or(wire.GroupOrderAscending) == wire.GroupOrderDescending,
+		budget:     fillBudget{left: r.cfg.FillTimeout, now: r.cfg.Now},
 	}
-	if t == nil { // or the subscription to join was answered this very moment
-		s.relay.mu.Lock()
-		if rt := s.relay.routes[name]; rt != nil && rt.state == routeEstablished {
-			t = rt.track
-		}
-		s.relay.mu.Unlock()
+	if want, ok := req.Params.FillTimeout.Get(); ok {
+		f.budget.left = min(want.Duration(), r.cfg.FillTimeout)
 	}
-	if t == nil {
-		return refuse(wire.RequestDoesNotExist, "the relay does not carry this track now")
+	current := f.find()
+	ok, opened, refused := f.decide(current)
+	if refused != nil {
+		return refused
 	}
-	largest, ok := t.largestObject()
-	if !ok || largest.Less(req.Start) {
-		return refuse(wire.RequestInvalidRange, "nothing of the range was published yet")
-	}
-	last := wire.FetchLast(req.End)
-	if largest.Less(last) {
-		last = largest
-	}
-	w, err := req.Accept(moqt.FetchOK{End: wire.FetchEnd(last), Properties: t.properties()})
+	last := wire.FetchLast(ok.End)
+	w, err := req.Accept(ok)
 	if err != nil {
+		if opened != nil {
+			opened.Stop(wire.StreamCancelled)
+		}
 		return nil
 	}
 	s.accepted(RequestFetch)
-	descending := req.Params.GroupOrder.Or(wire.GroupOrderAscending) == wire.GroupOrderDescending
-	if err := writeRange(w, t, req.Start, last, descending); err != nil {
+	f.out.w = w
+	if f.track != nil {
+		// "If a relay detects a Malformed Track, it MUST immediately ... reset any fetch streams with Status Code
+		// MALFORMED_TRACK." [MOQT-18] Section 2.4.2, Malformed Tracks
+		defer context.AfterFunc(f.track.spoiled(), func() { w.Reset(wire.StreamMalformedTrack) })()
+	}
+	if opened != nil {
+		err = f.fillFrom(opened, req.Start, last)
+	} else {
+		err = f.run(req.Start, last)
+	}
+	if err == nil {
+		err = f.out.close()
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, errTorn), errors.Is(err, errEvicted):
+		w.Reset(wire.StreamUnknownObjectStatus)
+	default:
 		w.Reset(wire.StreamInternalError)
-		return nil
 	}
-	w.Close()
 	return nil
 }
 
-// cached is one object that the cache holds whole.
-type cached struct {
-	at     wire.Location
-	object objectRef
-	header moqt.SubgroupHeader
-	log    *subgroup      // holds the payload, or
-	dgram  *moqt.Datagram // has it
+// find looks for the track and for those who can be asked for what is not cached. It reports whether what the relay knows of
+// the track is of now: a track that nobody sends it may have gone on.
+func (f *fetchTask) find() (current bool) {
+	s, r := f.session, f.session.relay
+	if f.req.Joining != nil {
+		s.mu.Lock()
+		f.track = s.tracks[f.req.Joining]
+		s.mu.Unlock()
+		f.name = f.req.Joining.Track()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rt := r.routes[f.name]
+	if rt == nil || rt.state != routeEstablished {
+		f.publishers = r.publishers(f.name.Namespace)
+		return f.track != nil
+	}
+	if f.track == nil { // or the subscription to join was answered this very moment
+		f.track = rt.track
+	}
+	if rt.local {
+		return true
+	}
+	for l := range rt.links {
+		if l.sub != nil {
+			current = current || l.forward
+			f.publishers = append(f.publishers, l.session)
+		}
+	}
+	for _, p := range r.publishers(f.name.Namespace) {
+		if !slices.Contains(f.publishers, p) {
+			f.publishers = append(f.publishers, p)
+		}
+	}
+	return current || f.req.Joining != nil
 }
 
-// writeRange writes the cached objects from start to last, both included, and marks the ranges of which nothing is known.
+// decide returns what FETCH_OK says. If a publisher had to be asked for that, it returns its answer too.
 //
-// "Any gaps in the Group and Object IDs in the response stream indicate objects that do not exist."
-// [MOQT-18] Section 10.12.3, Fetch Handling
-func writeRange(w *moqt.FetchWriter, t *track, start, last wire.Location, descending bool) error {
-	groups := t.between(start, last)
-	t.stats.CacheFetches.count(len(groups) > 0)
-	if descending {
-		return writeDescending(w, groups, start, last)
-	}
-	next := start // what is before is accounted for
-	for _, g := range groups {
-		for _, o := range g.objects {
-			if next.Less(o.at) {
-				if err := w.WriteObject(unknownUpTo(before(o.at)), nil); err != nil {
-					return err
-				}
-			}
-			if err := o.write(w); err != nil {
-				return err
-			}
-			next = after(o.at)
+// "If a relay does not have sufficient information to send a FETCH_OK immediately in response to a FETCH, it MUST withhold
+// sending FETCH_OK until it does." [MOQT-18] Section 9.4, Subscriber Interactions
+func (f *fetchTask) decide(current bool) (ok moqt.FetchOK, opened *moqt.FetchReader, refused *moqt.RequestError) {
+	start, last := f.req.Start, wire.FetchLast(f.req.End)
+	var largest wire.Opt[wire.Location]
+	switch {
+	case f.track != nil && (current || len(f.publishers) == 0):
+		if at, published := f.track.largestObject(); published {
+			largest = wire.Some(at)
 		}
-		if g.whole {
-			next = wire.Location{Group: g.id + 1}
+		ok.Properties = f.track.properties()
+		ok.EndOfTrack = f.track.endsWith(last)
+	case len(f.publishers) == 0:
+		return ok, nil, refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
+	case f.budget.left == 0:
+		// "A value of 0 indicates the subscriber only wants Objects that are immediately available; the relay MUST NOT wait
+		// for upstream delivery" [MOQT-18] Section 10.2.5, FILL TIMEOUT Parameter
+		//
+		// That is said of objects. How far the track is has to be known all the same.
+		status, refused := f.session.askStatus(f.ctx, f.publishers[0], f.name)
+		if refused != nil {
+			return ok, nil, refused
 		}
+		largest, ok.Properties = status.Largest, status.Properties
+	default:
+		opened, refused = f.open(start, last)
+		if opened == nil {
+			if refused == nil {
+				refused = refuse(wire.RequestTimeout, "no publisher has answered in time")
+			}
+			return ok, nil, refused
+		}
+		ok = opened.OK()
+		largest = wire.Some(wire.FetchLast(ok.End))
 	}
-	if next.Less(last) || next == last {
-		return w.WriteObject(unknownUpTo(last), nil)
+	at, published := largest.Get()
+	if !published || at.Less(start) {
+		return ok, nil, refuse(wire.RequestInvalidRange, "nothing of the range was published yet")
 	}
-	return nil
+	if at.Less(last) {
+		last = at
+	}
+	ok.End = wire.FetchEnd(last)
+	return ok, opened, nil
 }
 
-// writeDescending is writeRange with the newest group first. Within a group the order is the same.
-func writeDescending(w *moqt.FetchWriter, groups []fetchGroup, start, last wire.Location) error {
-	slices.Reverse(groups)
-	group := last.Group // the next in order
+// run sends everything from start to last, from the cache and from elsewhere.
+func (f *fetchTask) run(start, last wire.Location) error {
+	var groups []cachedGroup
+	if f.track != nil {
+		groups = f.track.between(start.Group, last.Group)
+		f.stats.CacheFetches.count(len(groups) > 0)
+	}
+	var err error
+	if f.descending {
+		err = f.runDescending(groups, start, last)
+	} else {
+		err = f.runAscending(groups, start, last)
+	}
+	return errors.Join(err, f.fillHole(err))
+}
+
+func (f *fetchTask) runAscending(groups []cachedGroup, start, last wire.Location) error {
+	next := start
 	for _, g := range groups {
-		if g.id < group { // nothing of the groups in between
-			if err := w.WriteObject(unknownUpTo(wire.Location{Group: g.id + 1, Object: math.MaxUint64}), nil); err != nil {
-				return err
-			}
-		}
-		next := wire.Location{Group: g.id}
-		if g.id == start.Group {
-			next.Object = start.Object
-		}
-		for _, o := range g.objects {
-			if next.Less(o.at) {
-				if err := w.WriteObject(unknownUpTo(before(o.at)), nil); err != nil {
+		if next.Group < g.id {
+			// Of the groups between, those right before this one may be known not to exist.
+			gap := min(g.gap, g.id-next.Group)
+			if gap < g.id-next.Group {
+				if err := f.missing(next, groupEnd(g.id-gap-1)); err != nil {
 					return err
 				}
 			}
-			if err := o.write(w); err != nil {
-				return err
+			if gap > 0 {
+				if err := f.absent(groupEnd(g.id - 1)); err != nil {
+					return err
+				}
 			}
-			next = after(o.at)
+			next = wire.Location{Group: g.id}
 		}
-		end := wire.Location{Group: g.id, Object: math.MaxUint64}
+		if err := f.group(g.id, next.Object, within(g.id, last)); err != nil {
+			return err
+		}
 		if g.id == last.Group {
-			end = last
+			return nil
 		}
-		if !g.whole && !end.Less(next) {
-			if err := w.WriteObject(unknownUpTo(end), nil); err != nil {
+		next = wire.Location{Group: g.id + 1}
+	}
+	return f.missing(next, last)
+}
+
+// runDescending sends the newest group first. Within a group the order is the same.
+func (f *fetchTask) runDescending(groups []cachedGroup, start, last wire.Location) error {
+	slices.Reverse(groups)
+	next, gap := last.Group, uint64(0) // the next group, and how many from there on do not exist
+	for _, g := range groups {
+		if gap = min(gap, next-g.id); gap > 0 {
+			if err := f.absent(groupEnd(next - gap + 1)); err != nil {
 				return err
 			}
+			next -= gap
+		}
+		if g.id < next {
+			if err := f.missing(wire.Location{Group: g.id + 1}, f.upTo(next, last)); err != nil {
+				return err
+			}
+		}
+		from := uint64(0)
+		if g.id == start.Group {
+			from = start.Object
+		}
+		if err := f.group(g.id, from, within(g.id, last)); err != nil {
+			return err
 		}
 		if g.id == start.Group {
 			return nil
 		}
-		group = g.id - 1
+		next, gap = g.id-1, g.gap
 	}
-	return w.WriteObject(unknownUpTo(wire.Location{Group: start.Group, Object: math.MaxUint64}), nil)
-}
-
-// unknownUpTo marks everything up to a location as unknown.
-func unknownUpTo(at wire.Location) moqt.FetchObject {
-	return moqt.FetchObject{Group: at.Group, Object: at.Object, Gap: moqt.GapUnknown}
-}
-
-// before returns the location before at, which is not the first of all.
-func before(at wire.Location) wire.Location {
-	if at.Object > 0 {
-		return wire.Location{Group: at.Group, Object: at.Object - 1}
-	}
-	return wire.Location{Group: at.Group - 1, Object: math.MaxUint64}
-}
-
-// after returns the location after at.
-func after(at wire.Location) wire.Location {
-	if at.Object == math.MaxUint64 {
-		return wire.Location{Group: at.Group + 1}
-	}
-	return wire.Location{Group: at.Group, Object: at.Object + 1}
-}
-
-// write sends the object with its payload from the log.
-func (o cached) write(w *moqt.FetchWriter) error {
-	if d := o.dgram; d != nil {
-		return w.WriteObject(moqt.FetchObject{
-			Group: d.Group, Object: d.Object, Datagram: true, Priority: d.Priority,
-			Properties: d.Properties, PayloadLen: uint64(len(d.Payload)),
-		}, d.Payload)
-	}
-	err := w.WriteHeader(moqt.FetchObject{
-		Group: o.at.Group, Object: o.at.Object, Subgroup: o.header.Subgroup, Priority: o.header.Priority,
-		Properties: o.object.props, PayloadLen: uint64(o.object.length),
-	})
-	for at := o.object.payload; err == nil && at < o.object.end(); {
-		b, _, _, _ := o.log.read(at)
-		if len(b) == 0 {
-			return errEvicted
+	if gap = min(gap, next-start.Group+1); gap > 0 {
+		if err := f.absent(groupEnd(next - gap + 1)); err != nil {
+			return err
 		}
-		b = b[:min(len(b), o.object.end()-at)]
-		_, err = w.Write(b)
-		at += len(b)
+		if gap == next-start.Group+1 {
+			return nil
+		}
+		next -= gap
 	}
-	return err
+	return f.missing(start, f.upTo(next, last))
 }
 
-// fetchGroup is what the cache holds of one group.
-type fetchGroup struct {
-	id      uint64
-	objects []cached // by rising id
-	whole   bool     // as far as can be known, nothing of it is missing at its end
+// upTo returns the last location of a group that was asked for.
+func (f *fetchTask) upTo(group uint64, last wire.Location) wire.Location {
+	return wire.Location{Group: group, Object: within(group, last)}
 }
 
-// between returns the objects from start to last that are whole and have status Normal, by rising group.
-func (t *track) between(start, last wire.Location) []fetchGroup {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	byGroup := make(map[uint64][]cached)
-	whole := make(map[uint64]bool)
-	add := func(o cached) {
-		if !o.at.Less(start) && !last.Less(o.at) {
-			byGroup[o.at.Group] = append(byGroup[o.at.Group], o)
-		}
+// groupEnd stands for the end of a group.
+func groupEnd(group uint64) wire.Location { return wire.Location{Group: group, Object: lastObject} }
+
+// within returns the largest object id of a group that is not after last.
+func within(group uint64, last wire.Location) uint64 {
+	if group == last.Group {
+		return last.Object
 	}
-	for _, g := range t.groups {
-		if g.id < start.Group || g.id > last.Group {
-			continue
-		}
-		whole[g.id] = len(g.subgroups) > 0
-		for _, s := range g.subgroups {
-			whole[g.id] = whole[g.id] && s.complete()
-			for i := 0; ; i++ {
-				ref, complete, ok := s.object(i)
-				if !ok {
-					break
-				}
-				if complete && ref.status == wire.ObjectNormal {
-					add(cached{at: wire.Location{Group: g.id, Object: ref.id}, object: ref, header: s.header, log: s})
+	return lastObject
+}
+
+// group sends the objects of one group from one id to another.
+func (f *fetchTask) group(id, from, to uint64) error {
+	next := from
+	for {
+		objects, more, end := f.track.objectsFrom(id, next, f.budget.now())
+		for _, o := range objects {
+			if o.at.Object > to {
+				more, objects = false, nil
+				break
+			}
+			if next < o.at.Object {
+				if err := f.before(id, next, o); err != nil {
+					return err
 				}
 			}
+			if err := f.object(o); err != nil {
+				return err
+			}
+			if o.at.Object == to {
+				return nil
+			}
+			next = o.at.Object + 1
+		}
+		if more {
+			continue
+		}
+		if at, ok := end.Get(); ok && at <= to {
+			if next < at {
+				if err := f.missing(wire.Location{Group: id, Object: next}, wire.Location{Group: id, Object: at - 1}); err != nil {
+					return err
+				}
+			}
+			return f.absent(wire.Location{Group: id, Object: to})
+		}
+		return f.missing(wire.Location{Group: id, Object: next}, wire.Location{Group: id, Object: to})
+	}
+}
+
+// before accounts for the objects of a group from one id up to a cached object.
+func (f *fetchTask) before(group, from uint64, o cached) error {
+	gap := min(o.gap, o.at.Object-from)
+	if from < o.at.Object-gap {
+		if err := f.missing(wire.Location{Group: group, Object: from}, wire.Location{Group: group, Object: o.at.Object - gap - 1}); err != nil {
+			return err
 		}
 	}
-	for i := range t.datagrams {
-		d := &t.datagrams[i].object
-		if d.Status == wire.ObjectNormal {
-			whole[d.Group] = whole[d.Group] || d.EndOfGroup
-			clone := *d
-			add(cached{at: wire.Location{Group: d.Group, Object: d.Object}, dgram: &clone})
+	if gap > 0 {
+		return f.absent(wire.Location{Group: group, Object: o.at.Object - 1})
+	}
+	return nil
+}
+
+// object sends a cached object, or makes it a hole if the rest of it does not come.
+func (f *fetchTask) object(o cached) error {
+	if !f.complete(o) {
+		return f.missing(o.at, o.at)
+	}
+	if err := f.fillHole(nil); err != nil {
+		return err
+	}
+	if err := f.out.next(); err != nil {
+		return err
+	}
+	return o.write(f.out.w)
+}
+
+// complete waits for the rest of an object that is coming in.
+func (f *fetchTask) complete(o cached) bool {
+	if o.dgram != nil || o.object.length == 0 {
+		return true
+	}
+	var timer *time.Timer
+	for {
+		b, end, _, changed := o.log.read(o.object.end() - 1)
+		switch {
+		case len(b) > 0:
+			return true
+		case end != endOpen || f.budget.left == 0:
+			return false
+		}
+		if timer == nil {
+			timer = time.NewTimer(f.budget.left)
+			defer timer.Stop()
+			began := f.budget.now()
+			defer func() { f.budget.left = max(0, f.budget.left-f.budget.now().Sub(began)) }()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-f.ctx.Done():
+			return false
 		}
 	}
-	groups := make([]fetchGroup, 0, len(byGroup))
-	for id, objects := range byGroup {
-		slices.SortFunc(objects, func(a, b cached) int { return a.at.Compare(b.at) })
-		objects = slices.CompactFunc(objects, func(a, b cached) bool { return a.at == b.at })
-		groups = append(groups, fetchGroup{id: id, objects: objects, whole: whole[id]})
+}
+
+// missing notes that nothing is cached from low to high. Ranges that follow each other are asked for together.
+func (f *fetchTask) missing(low, high wire.Location) error {
+	if f.hole && !f.descending && low == f.after(f.high) {
+		f.high = high
+		return nil
 	}
-	slices.SortFunc(groups, func(a, b fetchGroup) int {
-		if a.id < b.id {
-			return -1
-		}
-		return 1
-	})
-	return groups
+	if err := f.fillHole(nil); err != nil {
+		return err
+	}
+	f.hole, f.low, f.high = true, low, high
+	return nil
+}
+
+// absent says that there are no objects from where the answer is now through a location.
+func (f *fetchTask) absent(through wire.Location) error {
+	if err := f.fillHole(nil); err != nil {
+		return err
+	}
+	return f.out.absent(through)
+}
+
+// fillHole fills the range that was noted last, unless the answer has failed.
+func (f *fetchTask) fillHole(failed error) error {
+	if !f.hole || failed != nil {
+		return nil
+	}
+	f.hole = false
+	return f.fill(f.low, f.high)
 }

@@ -37,6 +37,7 @@ type link struct {
 
 	// Guarded by Relay.mu.
 	sub      *moqt.Subscription // nil until the publisher agreed
+	asked    wire.Opt[uint64]   // the NEW_GROUP_REQUEST in its SUBSCRIBE
 	forward  bool               // the publisher was told to send
 	updating bool               // a goroutine tells it otherwise
 }
@@ -106,12 +107,21 @@ func (l *link) pull(before <-chan struct{}) {
 		case <-l.ctx.Done():
 		}
 	}
+	rt := l.route.Load()
+	rt.relay.mu.Lock()
+	l.asked = rt.newGroup
+	rt.relay.mu.Unlock()
 	ctx, cancel := context.WithTimeout(l.ctx, answerTimeout)
 	sub, err := l.session.moqt.Subscribe(ctx, moqt.SubscribeRequest{
-		Track: l.route.Load().track.name,
-		// "relays that aggregate upstream subscriptions can subscribe using the Largest Object filter"
-		// [MOQT-18] Section 9.4, Subscriber Interactions
-		Params: wire.Params{Filter: wire.Some(wire.Filter{Type: wire.FilterLargestObject})},
+		Track: rt.track.name,
+		Params: wire.Params{
+			// "relays that aggregate upstream subscriptions can subscribe using the Largest Object filter"
+			// [MOQT-18] Section 9.4, Subscriber Interactions
+			Filter: wire.Some(wire.Filter{Type: wire.FilterLargestObject}),
+			// "A relay that receives a NEW_GROUP_REQUEST for a Track without an `Established` subscription MUST include the
+			// NEW_GROUP_REQUEST when subscribing upstream." [MOQT-18] Section 10.2.13, NEW GROUP REQUEST Parameter
+			NewGroupRequest: l.asked,
+		},
 	})
 	cancel()
 	var refused *moqt.RequestError
@@ -140,6 +150,14 @@ func (l *link) feed(sub *moqt.Subscription) {
 	r.mu.Unlock()
 
 	defer context.AfterFunc(l.ctx, sub.Close)()
+	over := make(chan struct{})
+	defer close(over)
+	if info.DynamicGroups {
+		l.session.spawn(func() { l.passGroupRequests(over) })
+	}
+	if !l.pushed {
+		l.session.spawn(func() { l.follow(over) })
+	}
 	u := &upstream{link: l, sub: sub, stats: &r.stats, now: r.cfg.Now}
 	err := u.run(l.ctx)
 	sub.Close()
@@ -191,13 +209,87 @@ func (l *link) tell() {
 		want := l.route.Load().wanted
 		if l.forward == want || l.ctx.Err() != nil {
 			l.updating = false
+			l.route.Load().told.fire()
 			r.mu.Unlock()
 			return
 		}
 		l.forward = want
 		r.mu.Unlock()
 		ctx, cancel := context.WithTimeout(l.ctx, updateTimeout)
-		l.sub.Update(ctx, wire.Params{Forward: wire.Some(want)}) // a refusal ends the subscription, which run notices
+		largest, err := l.sub.Update(ctx, wire.Params{Forward: wire.Some(want)}) // a refusal ends the subscription, which run notices
 		cancel()
+		if err == nil {
+			l.route.Load().track.heard(largest)
+		}
 	}
+}
+
+// passGroupRequests passes requests for a new group on to the publisher, until the subscription ends.
+//
+// "A relay that receives a NEW_GROUP_REQUEST for an `Established` subscription with a value of 0 or a value larger than the
+// Largest Group MUST send a REQUEST_UPDATE including the NEW_GROUP_REQUEST to the publisher unless: 1. The Track does not
+// support dynamic Groups 2. There is already an outstanding NEW_GROUP_REQUEST from this Relay with a greater or equal value"
+// [MOQT-18] Section 10.2.13, NEW GROUP REQUEST Parameter
+func (l *link) passGroupRequests(over <-chan struct{}) {
+	known := l.asked // what went with SUBSCRIBE is not sent again
+	for {
+		n, asked := l.route.Load().track.wantsGroup()
+		if n.IsSet() && n != known {
+			ctx, cancel := context.WithTimeout(l.ctx, updateTimeout)
+			l.sub.Update(ctx, wire.Params{NewGroupRequest: n})
+			cancel()
+		}
+		known = wire.Opt[uint64]{}
+		select {
+		case <-asked:
+		case <-over:
+			return
+		}
+	}
+}
+
+// follow subscribes anew if the publisher asks for that. The publisher is a client, or the connection was made from here for
+// this publisher alone, so that there is no other session to go to.
+//
+// "Upon receiving a GOAWAY on a request stream, the endpoint SHOULD re-issue that specific request on a session at the
+// specified URI (or the current session if no URI is provided), and close the old request stream"
+// [MOQT-18] Section 10.4, GOAWAY
+func (l *link) follow(over <-chan struct{}) {
+	select {
+	case <-l.sub.GoingAway():
+	case <-over:
+		return
+	}
+	if g, _ := l.sub.PeerGoAway(); g.URI != "" {
+		return
+	}
+	r := l.session.relay
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if rt := l.route.Load(); rt.unlink(l) {
+		rt.attach(l.session) // once the old one has ended
+		l.cancel()
+	}
+}
+
+// spoil ends a track that its publisher has made malformed, for everybody.
+//
+// "When a subscriber detects a Malformed Track, it MUST cancel any corresponding subscription or fetches for that Track from
+// that publisher" [MOQT-18] Section 2.4.2, Malformed Tracks
+func (l *link) spoil(why error) {
+	r := l.session.relay
+	r.mu.Lock()
+	rt := l.route.Load()
+	there := rt.unlink(l)
+	if there {
+		r.remove(rt)
+	}
+	r.mu.Unlock()
+	if !there {
+		return
+	}
+	r.stats.Refusals[RefusedMalformed].Add(1)
+	l.session.log.Warn("malformed track", "track", rt.track.name.String(), "error", why)
+	rt.track.spoil(why.Error())
+	l.sub.Cancel(wire.StreamMalformedTrack)
 }

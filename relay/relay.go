@@ -149,6 +149,9 @@ func (r *Relay) expire(now time.Time) {
 		case len(rt.links) == 0 && !rt.lost.IsZero() && now.Sub(rt.lost) >= r.cfg.PublisherGrace:
 			r.remove(rt)
 			rt.track.end(wire.DoneInternalError, "the publisher was lost")
+		case rt.forwards == 0 && rt.holds > 0 && !rt.quiet.IsZero() && now.Sub(rt.quiet) >= r.cfg.Linger:
+			rt.quiet = time.Time{}
+			rt.want(false)
 		case rt.holds == 0 && !rt.idle.IsZero() && now.Sub(rt.idle) >= r.cfg.Linger:
 			rt.idle = time.Time{}
 			if rt.pushed() {

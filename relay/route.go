@@ -1,7 +1,6 @@
 package relay
 
 import (
-	"context"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -18,9 +17,14 @@ type route struct {
 	links    map[*link]struct{} // who brings it, or was asked to
 	sessions map[*session]int   // how many of the links are the session's
 	holds    int                // subscriptions downstream
-	wanted   bool               // there were holds not longer than the linger time ago
+	forwards int                // those that want objects
+	wanted   bool               // some wanted objects not longer than the linger time ago: publishers are to send
+	quiet    time.Time          // when forwards became 0; zero while there are some, or nothing is due
 	idle     time.Time          // when holds became 0; zero while there are some, or nothing is due
 	lost     time.Time          // when the last link was lost; zero otherwise
+
+	newGroup wire.Opt[uint64] // a NEW_GROUP_REQUEST that goes with the next SUBSCRIBE to a publisher
+	told     signal           // a publisher has answered whether it sends
 
 	state   routeState
 	refused *moqt.RequestError // the last answer of a publisher that would not
@@ -70,67 +74,12 @@ func (r *Relay) remove(rt *route) {
 // listed reports whether new subscribers get this route; relay.mu is held.
 func (rt *route) listed() bool { return rt.relay.routes[rt.track.name] == rt }
 
-// acquire returns the route of a track with one more hold on it, once a publisher has agreed. If there is no
-// publisher it waits for one up to the given time, and as long as one that was cut off may come back.
-//
-// "The relay MUST have an Established upstream subscription before sending SUBSCRIBE_OK"
-// [MOQT-18] Section 9.4, Subscriber Interactions
-func (r *Relay) acquire(ctx context.Context, name wire.FullTrackName, wait time.Duration) (*route, *moqt.RequestError) {
-	wait = min(wait, r.cfg.RendezvousMax)
-	var deadline <-chan time.Time
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		deadline = timer.C
-	}
-	for {
-		r.mu.Lock()
-		rt, refused := r.find(name)
-		if refused != nil {
-			r.mu.Unlock()
-			return nil, refused
-		}
-		if rt == nil {
-			changed := r.arrived.wait()
-			hopeless := wait <= 0 && !r.mayReturn(name.Namespace)
-			r.mu.Unlock()
-			if hopeless {
-				return nil, refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
-			}
-			select {
-			case <-changed:
-				continue
-			case <-deadline:
-				return nil, refuse(wire.RequestTimeout, "no publisher came in time")
-			case <-ctx.Done():
-				return nil, refuse(wire.RequestInternalError, "cancelled")
-			}
-		}
-		rt.hold()
-		r.mu.Unlock()
-
-		select {
-		case <-rt.settled:
-		case <-ctx.Done():
-			rt.release()
-			return nil, refuse(wire.RequestInternalError, "cancelled")
-		}
-		r.mu.Lock()
-		state, refused := rt.state, rt.refused
-		r.mu.Unlock()
-		if state == routeEstablished {
-			return rt, nil
-		}
-		rt.release()
-		return nil, refused
-	}
-}
-
 // find returns the route of a track. If nobody has watched it so far, or nobody brings it now, all its publishers are
 // asked. It returns nil if there are none. r.mu is held.
 //
 // "Relays MUST send SUBSCRIBE messages to all matching publishers." [MOQT-18] Section 9.5, Publisher Interactions
-func (r *Relay) find(name wire.FullTrackName) (*route, *moqt.RequestError) {
+func (r *Relay) find(w wish) (*route, *moqt.RequestError) {
+	name := w.track
 	rt := r.routes[name]
 	if rt != nil && (rt.local || rt.holds > 0 && len(rt.links) > 0) {
 		return rt, nil
@@ -144,6 +93,13 @@ func (r *Relay) find(name wire.FullTrackName) (*route, *moqt.RequestError) {
 			return nil, refuse(wire.RequestExcessiveLoad, "too many tracks")
 		}
 		rt = r.newRoute(name, false)
+		// "Relays SHOULD set the `Forward` flag to 1 when a new subscription needs to be sent upstream, regardless of the
+		// value of the `Forward` field from the downstream subscription."
+		// [MOQT-18] Section 9.2, Forward Handling
+		rt.wanted, rt.quiet = true, r.cfg.Now()
+	}
+	if rt.state == routePending {
+		rt.newGroup = newest(rt.newGroup, w.newGroup)
 	}
 	for _, s := range publishers {
 		rt.attach(s)
@@ -155,28 +111,14 @@ func (r *Relay) find(name wire.FullTrackName) (*route, *moqt.RequestError) {
 	return rt, nil
 }
 
-// hold notes one more who wants the track; relay.mu is held.
-//
-// "If the SUBSCRIBE has Forward State=1 and the upstream subscriptions are in Forward State=0, the Relay MUST send
-// REQUEST_UPDATE with Forward=1 to all publishers." [MOQT-18] Section 9.5, Publisher Interactions
-func (rt *route) hold() {
-	rt.holds++
-	rt.idle = time.Time{}
-	rt.want(true)
-}
-
-// release gives back a hold. The last one leaves the track to linger.
-func (rt *route) release() {
-	rt.relay.mu.Lock()
-	defer rt.relay.mu.Unlock()
-	rt.holds--
-	switch {
-	case rt.holds > 0:
-	case !rt.listed():
-		rt.track.clear()
-	default:
-		rt.idle = rt.relay.cfg.Now()
+// newest returns the one of two NEW_GROUP_REQUESTs that asks for more: 0 asks for a new group in any case.
+func newest(a, b wire.Opt[uint64]) wire.Opt[uint64] {
+	x, ok := a.Get()
+	y, also := b.Get()
+	if !ok || also && x != 0 && (y == 0 || y > x) {
+		return b
 	}
+	return a
 }
 
 // want notes whether the track is wanted, and tells those who push it. relay.mu is held.
@@ -219,11 +161,15 @@ func (rt *route) agreed(l *link, info moqt.SubscriptionInfo) {
 	}
 	l.forward = l.forward || !l.pushed
 	rt.track.setProperties(info.Properties, info.Largest)
-	rt.lost = time.Time{}
-	rt.establish()
-	if l.pushed {
-		rt.want(rt.wanted) // that may have changed since it was answered
+	rt.track.setMaxCache(info.MaxCacheDuration)
+	if n, ok := l.asked.Get(); ok && info.DynamicGroups {
+		rt.track.wantGroup(n) // it is outstanding
 	}
+	rt.lost = time.Time{}
+	rt.newGroup = wire.Opt[uint64]{}
+	rt.establish()
+	rt.want(rt.wanted)      // that may have changed since it was answered
+	rt.relay.arrived.fire() // for those who want all tracks of a namespace
 }
 
 // establish lets those go on who wait for a publisher's answer; relay.mu is held.
@@ -266,6 +212,7 @@ func (rt *route) restart(l *link, sure bool) *route {
 	}
 	next := r.newRoute(rt.track.name, false) // in the old one's place
 	next.links, next.sessions, next.wanted = rt.links, rt.sessions, rt.wanted
+	next.quiet = r.cfg.Now()
 	rt.links, rt.sessions = nil, nil
 	for l := range next.links {
 		l.route.Store(next)
@@ -282,6 +229,8 @@ func (rt *route) restart(l *link, sure bool) *route {
 	r.names.fire()
 	r.stats.Takeovers.Add(1)
 	rt.track.end(wire.DoneTrackEnded, "the publisher has begun anew")
+	rt.track.wakeGroupWatchers() // they follow the link
+	r.arrived.fire()
 	if rt.holds == 0 {
 		rt.track.clear()
 	}

@@ -25,6 +25,7 @@ type session struct {
 	ended  bool
 	tasks  sync.WaitGroup
 	tracks map[*moqt.Publication]*track // what joining fetches refer to; guarded by mu
+	quota  quota                        // guarded by mu
 
 	upstreams map[wire.FullTrackName]*link // the newest link of each track; guarded by Relay.mu
 }
@@ -178,11 +179,15 @@ func (s *session) accept(ctx context.Context) {
 }
 
 func (s *session) handle(req moqt.Request) {
+	if refused := s.claimRequest(); refused != nil {
+		req.Reject(refused)
+		return
+	}
 	switch req := req.(type) {
 	case *moqt.IncomingSubscribe:
-		s.answer(RequestSubscribe, req, s.subscribe(req))
+		s.answer(RequestSubscribe, req, s.withTrack(func() *moqt.RequestError { return s.subscribe(req) }))
 	case *moqt.IncomingPublish:
-		s.answer(RequestPublish, req, s.publish(req))
+		s.answer(RequestPublish, req, s.withTrack(func() *moqt.RequestError { return s.publish(req) }))
 	case *moqt.IncomingPublishNamespace:
 		s.answer(RequestPublishNamespace, req, s.publishNamespace(req))
 	case *moqt.IncomingSubscribeNamespace:
@@ -192,10 +197,21 @@ func (s *session) handle(req moqt.Request) {
 	case *moqt.IncomingFetch:
 		s.answer(RequestFetch, req, s.fetch(req))
 	case *moqt.IncomingSubscribeTracks:
-		s.answer(RequestSubscribeTracks, req, refuse(wire.RequestNotSupported, "SUBSCRIBE_TRACKS is not supported yet"))
+		s.answer(RequestSubscribeTracks, req, s.subscribeTracks(req))
+	case *moqt.IncomingPrefixUpdate:
+		s.updatePrefix(req)
 	default:
 		req.Reject(nil)
 	}
+}
+
+// withTrack calls the handler of a request that is for one of the tracks that the peer may have.
+func (s *session) withTrack(handle func() *moqt.RequestError) *moqt.RequestError {
+	if refused := s.claimTrack(); refused != nil {
+		return refused
+	}
+	defer s.freeTrack()
+	return handle()
 }
 
 // accepted counts a request that was accepted.
@@ -226,13 +242,17 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 	if refused := checkName(req.Track.Namespace); refused != nil {
 		return refused
 	}
-	wait := req.Params.RendezvousTimeout.Or(0).Duration()
-	rt, refused := s.relay.acquire(req.Context(), req.Track, wait)
+	forward := req.Params.Forward.Or(wire.DefaultForward)
+	h, refused := s.relay.acquire(req.Context(), wish{
+		track: req.Track, wait: req.Params.RendezvousTimeout.Or(0).Duration(),
+		forward: forward, newGroup: req.Params.NewGroupRequest,
+	})
 	if refused != nil {
 		return refused
 	}
-	defer rt.release()
-	pub, err := req.Accept(moqt.AcceptSubscribe{Largest: rt.track.largestObject, Properties: rt.track.properties()})
+	defer h.release()
+	t := h.route.track
+	pub, err := req.Accept(moqt.AcceptSubscribe{Largest: t.largestObject, Properties: t.properties()})
 	if err != nil {
 		var refused *moqt.RequestError
 		if errors.As(err, &refused) { // the session has refused it already
@@ -241,17 +261,23 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 		return nil
 	}
 	s.accepted(RequestSubscribe)
+	s.serve(pub, h)
+	return nil
+}
+
+// serve sends a track to the peer for as long as its subscription lasts.
+func (s *session) serve(pub *moqt.Publication, h *hold) {
+	t := h.route.track
 	s.mu.Lock()
-	s.tracks[pub] = rt.track
+	s.tracks[pub] = t
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.tracks, pub)
 		s.mu.Unlock()
 	}()
-	sub := &subscriber{track: rt.track, pub: pub, cfg: &s.relay.cfg, stats: &s.relay.stats}
+	sub := &subscriber{track: t, pub: pub, cfg: &s.relay.cfg, stats: &s.relay.stats, hold: h}
 	sub.run(s.ctx)
-	return nil
 }
 
 // publish takes a PUBLISH and feeds its track until it ends.
@@ -300,6 +326,10 @@ func (s *session) publishNamespace(req *moqt.IncomingPublishNamespace) *moqt.Req
 	if refused := checkName(req.Namespace); refused != nil {
 		return refused
 	}
+	if refused := s.claimNamespace(); refused != nil {
+		return refused
+	}
+	defer s.freeNamespace()
 	// First on the books, so that whoever hears of the answer finds it. A SUBSCRIBE may overtake the answer: they go on
 	// streams of their own.
 	a, refused := s.relay.announce(s, req.Namespace)
@@ -331,30 +361,60 @@ func (s *session) subscribeNamespace(req *moqt.IncomingSubscribeNamespace) *moqt
 	}
 	s.accepted(RequestSubscribeNamespace)
 	told := make(map[wire.Namespace]uint64)
-	for {
-		now, changed := s.relay.namespaces(req.Prefix)
-		for ns, restarts := range told {
-			if again, there := now[ns]; !there || again != restarts {
-				if req.Withdraw(ns) != nil {
-					return nil
-				}
-				delete(told, ns)
-			}
-		}
-		for ns, restarts := range now {
-			if _, known := told[ns]; !known {
-				if req.Announce(ns) != nil {
-					return nil
-				}
-				told[ns] = restarts
-			}
+	for req.Context().Err() == nil {
+		// The prefix may change at any time, so that a name that was there a moment ago no longer fits; then it is looked at again.
+		prefix := req.CurrentPrefix()
+		now, changed := s.relay.namespaces(prefix)
+		if s.tell(req, prefix, now, told) != nil && req.CurrentPrefix() != prefix {
+			continue
 		}
 		select {
 		case <-changed:
 		case <-req.Context().Done():
-			return nil
 		}
 	}
+	return nil
+}
+
+// tell tells the peer what has changed of the namespaces below a prefix, and notes it in told.
+func (s *session) tell(req *moqt.IncomingSubscribeNamespace, prefix wire.Namespace, now, told map[wire.Namespace]uint64) error {
+	for ns, restarts := range told {
+		again, there := now[ns]
+		switch {
+		case !ns.HasPrefix(prefix): // forgotten when the prefix changed
+		case !there || again != restarts:
+			if err := req.Withdraw(ns); err != nil {
+				return err
+			}
+		default:
+			continue
+		}
+		delete(told, ns)
+	}
+	for ns, restarts := range now {
+		if _, known := told[ns]; !known {
+			if err := req.Announce(ns); err != nil {
+				return err
+			}
+			told[ns] = restarts
+		}
+	}
+	return nil
+}
+
+// updatePrefix changes what a SUBSCRIBE_NAMESPACE or SUBSCRIBE_TRACKS is about.
+func (s *session) updatePrefix(req *moqt.IncomingPrefixUpdate) {
+	if refused := checkName(req.Prefix); refused != nil {
+		req.Reject(refused)
+		return
+	}
+	if req.Accept() != nil {
+		return
+	}
+	s.relay.mu.Lock()
+	defer s.relay.mu.Unlock()
+	s.relay.names.fire()
+	s.relay.arrived.fire()
 }
 
 // trackStatus answers from a track that is carried, else asks a publisher.
@@ -380,15 +440,26 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 	case len(ss) == 0:
 		return refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
 	}
-	status, err := ss[0].moqt.TrackStatus(req.Context(), req.Track)
-	if err != nil {
-		var refused *moqt.RequestError
-		if errors.As(err, &refused) {
-			return refuse(refused.Code, "the publisher refused")
-		}
-		return refuse(wire.RequestInternalError, "the publisher did not answer")
+	status, refused := s.askStatus(req.Context(), ss[0], req.Track)
+	if refused != nil {
+		return refused
 	}
 	req.Accept(status)
 	s.accepted(RequestTrackStatus)
 	return nil
+}
+
+// askStatus asks a publisher how far a track is.
+func (s *session) askStatus(ctx context.Context, publisher *session, name wire.FullTrackName) (moqt.TrackStatus, *moqt.RequestError) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	status, err := publisher.moqt.TrackStatus(ctx, name)
+	var refused *moqt.RequestError
+	switch {
+	case err == nil:
+		return status, nil
+	case errors.As(err, &refused):
+		return status, refuse(refused.Code, "the publisher refused")
+	}
+	return status, refuse(wire.RequestInternalError, "the publisher did not answer")
 }

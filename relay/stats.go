@@ -7,18 +7,19 @@ type Cut int
 
 // The reasons.
 const (
-	CutEvicted  Cut = iota // its group left the cache: TOO_FAR_BEHIND
-	CutLag                 // its group was superseded longer than Config.MaxLag ago: TOO_FAR_BEHIND
-	CutTimeout             // a delivery timeout passed: DELIVERY_TIMEOUT
-	CutUpstream            // the publisher reset it, or was lost
-	CutEnded               // the track has ended, and the rest took longer than Config.MaxLag
-	CutStopped             // the subscriber sent STOP_SENDING
+	CutEvicted   Cut = iota // its group left the cache: TOO_FAR_BEHIND
+	CutLag                  // its group was superseded longer than Config.MaxLag ago: TOO_FAR_BEHIND
+	CutTimeout              // a delivery timeout passed: DELIVERY_TIMEOUT
+	CutUpstream             // the publisher reset it, or was lost
+	CutEnded                // the track has ended, and the rest took longer than Config.MaxLag
+	CutStopped              // the subscriber sent STOP_SENDING
+	CutMalformed            // the track is malformed: MALFORMED_TRACK
 	numCuts
 )
 
 // String returns the reason as a metric label.
 func (c Cut) String() string {
-	return [numCuts]string{"evicted", "lag", "timeout", "upstream", "ended", "stopped"}[c]
+	return [numCuts]string{"evicted", "lag", "timeout", "upstream", "ended", "stopped", "malformed"}[c]
 }
 
 // Evict says why a group left the cache. The values are metric labels too.
@@ -42,11 +43,14 @@ type Refusal int
 const (
 	RefusedDuplicate Refusal = iota // another publisher brings it, or its group was evicted
 	RefusedTooLarge                 // its group left the cache while it came in, as one over Config.CacheTrackBytes does
+	RefusedMalformed                // it shows that its track is malformed, which ends the track
 	numRefusals
 )
 
 // String returns the reason as a metric label.
-func (r Refusal) String() string { return [numRefusals]string{"duplicate", "too_large"}[r] }
+func (r Refusal) String() string {
+	return [numRefusals]string{"duplicate", "too_large", "malformed"}[r]
+}
 
 // Stats counts what a relay has done since New. All fields may be read at any time.
 type Stats struct {
@@ -69,11 +73,15 @@ type Stats struct {
 	GroupsIn      atomic.Uint64 // groups of which something has come in
 	CacheJoins    CacheUse      // by subscribers that began: a miss had nothing to begin with
 	CacheFetches  CacheUse      // by FETCH: a miss found nothing of its range
+	Fills         atomic.Uint64 // FETCHes sent to publishers for what was not cached
+	FillsFailed   atomic.Uint64 // those that were refused, came too late or broke off
 
 	Cuts           [numCuts]atomic.Uint64
 	CacheEvictions [numEvicts]atomic.Uint64
 	Refusals       [numRefusals]atomic.Uint64
 	Requests       [numRequestKinds]RequestStats
+	Offers         [numOffers]atomic.Uint64 // PUBLISHes sent to those who want all tracks of a namespace
+	QuotaRefusals  [numQuotas]atomic.Uint64 // requests refused, and offers not made, at a bound of their session
 }
 
 // CacheUse counts how often something that was asked for was in the cache.
@@ -111,6 +119,23 @@ func (k RequestKind) String() string {
 		"subscribe", "publish", "publish_namespace", "subscribe_namespace", "subscribe_tracks", "track_status", "fetch",
 	}[k]
 }
+
+// Offer says what came of a PUBLISH to a peer that wants all tracks of a namespace. The values are metric labels too.
+type Offer int
+
+// The results.
+const (
+	OfferAccepted Offer = iota
+	OfferRefused        // the peer does not want it, or has it already
+	OfferBlocked        // the peer allows no more streams, or has as many tracks as it may have: PUBLISH_BLOCKED
+	numOffers
+)
+
+// String returns the result as a metric label.
+func (o Offer) String() string { return [numOffers]string{"accepted", "refused", "blocked"}[o] }
+
+// Values returns how many results there are; they run from 0.
+func (Offer) Values() int { return int(numOffers) }
 
 // Values returns how many reasons there are; they run from 0.
 func (Cut) Values() int { return int(numCuts) }

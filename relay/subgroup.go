@@ -1,6 +1,8 @@
 package relay
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -31,6 +33,9 @@ type subgroup struct {
 	header  moqt.SubgroupHeader
 	seq     uint64 // its place in the track's order of arrivals
 	arrived time.Time
+
+	// Fixed once it is in the log of a track.
+	maxCache wire.Opt[time.Duration] // MAX_CACHE_DURATION
 
 	mu      sync.Mutex // guards what follows
 	slabs   []slab
@@ -263,6 +268,41 @@ func (s *subgroup) arrivedAt(offset int) time.Time {
 		}
 	}
 	return s.arrived
+}
+
+// expired reports whether an object begins at this offset that must no longer be sent from the cache.
+//
+// "... the relay MUST NOT start forwarding any individual Object received through this subscription or fetch after the
+// specified number of milliseconds has elapsed since the beginning of the Object was received."
+// [MOQT-18] Section 12.3, MAX CACHE DURATION
+func (s *subgroup) expired(offset int, now time.Time) bool {
+	age, limited := s.maxCache.Get()
+	if !limited {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, found := slices.BinarySearchFunc(s.objects, offset, func(o objectRef, offset int) int { return cmp.Compare(o.start, offset) })
+	return found && now.Sub(s.objects[i].arrived) > age
+}
+
+// freshFrom returns the id of the first object from some id on that may be sent from the cache, now or when it comes.
+func (s *subgroup) freshFrom(id uint64, now time.Time) uint64 {
+	age, limited := s.maxCache.Get()
+	if !limited {
+		return id
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, o := range slices.Backward(s.objects) {
+		if o.id < id {
+			break
+		}
+		if now.Sub(o.arrived) > age {
+			return o.id + 1
+		}
+	}
+	return id
 }
 
 // length returns how many bytes are in the log.

@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -49,6 +50,11 @@ type track struct {
 	orphaned  time.Time // when somebody else first brought an older one after leader had gone; zero if nobody has
 	ended     *ending
 	changed   signal
+
+	maxCache wire.Opt[time.Duration] // how long an object may be served after it came in
+	trackEnd wire.Opt[wire.Location] // of the track's last object, once its publisher has said so
+	spoiling context.Context         // see spoiled; nil while nobody has asked
+	spoilt   context.CancelFunc
 
 	groupWanted wire.Opt[uint64] // see wantGroup
 	groupAsked  signal           // groupWanted was set
@@ -123,6 +129,7 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 		}
 	}
 	s = newSubgroup(h, t.next, now)
+	s.maxCache = t.maxCache
 	t.next++
 	g.subgroups = append(g.subgroups, s)
 	t.arrivals = append(t.arrivals, s)
@@ -214,6 +221,13 @@ func (t *track) wantGroup(n uint64) {
 		return
 	}
 	t.groupWanted = wire.Some(n)
+	t.groupAsked.fire()
+}
+
+// wakeGroupWatchers makes those look again who wait for wantsGroup.
+func (t *track) wakeGroupWatchers() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.groupAsked.fire()
 }
 
@@ -457,12 +471,30 @@ func (t *track) end(code wire.DoneCode, reason string) {
 // "Relays MUST NOT attempt to merge sets" [MOQT-18] Section 2.5, Properties
 func (t *track) setProperties(p wire.Properties, largest wire.Opt[wire.Location]) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.props = p
+	t.mu.Unlock()
+	t.heard(largest)
+}
+
+// heard takes over what a publisher says of the largest object.
+//
+// "A relay MUST set LARGEST_OBJECT to the largest of the following: 1. Any LARGEST_OBJECT value received from the upstream
+// publisher in SUBSCRIBE_OK, PUBLISH, or REQUEST_UPDATE_OK 2. The largest Location of an Object received on an upstream
+// subscription" [MOQT-18] Section 10.2.11, LARGEST OBJECT Parameter
+func (t *track) heard(largest wire.Opt[wire.Location]) {
 	if at, ok := largest.Get(); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		t.saw(at)
 		t.changed.fire()
 	}
+}
+
+// setMaxCache takes over how long objects may be served from the cache.
+func (t *track) setMaxCache(age wire.Opt[time.Duration]) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.maxCache = age
 }
 
 func (t *track) properties() wire.Properties {

@@ -17,6 +17,7 @@ type upstream struct {
 	sub   *moqt.Subscription
 	stats *Stats
 	now   func() time.Time
+	rules moqt.TrackRules // of what this publisher sends
 }
 
 // run copies what the publisher sends into the track's log, until the subscription ends. It returns
@@ -76,6 +77,11 @@ func (u *upstream) open(h moqt.SubgroupHeader) (in *track, s *subgroup) {
 
 func (u *upstream) takeDatagram(d *moqt.Datagram) {
 	u.stats.DatagramsIn.Add(1)
+	at := wire.Location{Group: d.Group, Object: d.Object}
+	if err := u.rules.Object(at, wire.Opt[uint64]{}, d.Priority, d.Status, d.Properties, logVersion); err != nil {
+		u.link.spoil(err)
+		return
+	}
 	u.deliver(func(t *track) refusal { return t.addDatagram(*d, u.link, u.now()) })
 }
 
@@ -94,14 +100,24 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 		r.Stop(wire.StreamCancelled)
 		return
 	}
+	objects, last := 0, uint64(0)
 	for err == nil {
 		u.stats.ObjectsIn.Add(1)
+		at := wire.Location{Group: h.Group, Object: obj.ID}
+		if bad := u.rules.Object(at, wire.Some(h.Subgroup), h.Priority, obj.Status, obj.Properties, logVersion); bad != nil {
+			u.malformed(r, s, bad)
+			return
+		}
 		var grown int
 		if grown, err = s.beginObject(obj, u.now()); err != nil {
 			r.Stop(wire.StreamInternalError)
 			break
 		}
-		t.objectBegan(wire.Location{Group: h.Group, Object: obj.ID}, grown)
+		t.objectBegan(at, grown)
+		if obj.Status == wire.ObjectEndOfTrack {
+			t.endsAt(at)
+		}
+		objects, last = objects+1, obj.ID
 		if err = u.copyPayload(t, s, r); err != nil {
 			break
 		}
@@ -113,6 +129,12 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 		obj, err = r.Next()
 	}
 	if err == io.EOF {
+		if objects > 0 {
+			if bad := u.rules.SubgroupEnded(h.Group, h.Subgroup, last, h.EndOfGroup); bad != nil {
+				u.malformed(r, s, bad)
+				return
+			}
+		}
 		s.finish(endFinished, 0)
 		return
 	}
@@ -124,6 +146,13 @@ func (u *upstream) ingest(r *moqt.SubgroupReader) {
 		code = wire.StreamCode(reset.Code)
 	}
 	s.finish(endReset, code)
+}
+
+// malformed ends everything that was made of the track. The object that shows it is not taken.
+func (u *upstream) malformed(r *moqt.SubgroupReader, s *subgroup, why error) {
+	r.Stop(wire.StreamMalformedTrack)
+	s.finish(endReset, wire.StreamMalformedTrack)
+	u.link.spoil(why)
 }
 
 // dropped stops a stream whose log has left the cache while it came in.

@@ -59,6 +59,10 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.IntVar(&f.relay.MaxSessions, "max-sessions", 16384, "sessions at once")
 	fs.IntVar(&f.relay.MaxTracks, "max-tracks", 16384, "tracks carried at once")
 	fs.IntVar(&f.relay.MaxNamespaces, "max-namespaces", 16384, "namespaces announced at once")
+	fs.DurationVar(&f.relay.FillTimeout, "fill-timeout", 5*time.Second, "how long a FETCH waits for publishers to send what is not cached; negative: they are not asked")
+	fs.IntVar(&f.relay.SessionMaxTracks, "session-max-tracks", 1024, "tracks that a session publishes and subscribes to at once")
+	fs.IntVar(&f.relay.SessionMaxNamespaces, "session-max-namespaces", 1024, "namespaces that a session announces at once")
+	fs.IntVar(&f.relay.SessionRequestRate, "session-request-rate", 2000, "requests of a session in a second; negative: no bound")
 	fs.BoolVar(&f.relay.JoinAtObject, "join-at-object", false, "begin a LargestObject subscription with the next object, as the draft has it, not with the current group")
 	f.log.AddFlags(fs)
 	args, err := cli.Parse(fs, env.Args)
@@ -80,6 +84,10 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--cache-age and --max-lag must be positive, --drain not negative")
 	case f.relay.MaxSessions <= 0 || f.relay.MaxTracks <= 0 || f.relay.MaxNamespaces <= 0:
 		return nil, cli.Usage("--max-sessions, --max-tracks and --max-namespaces must be positive")
+	case f.relay.SessionMaxTracks <= 0 || f.relay.SessionMaxNamespaces <= 0 || f.relay.SessionRequestRate == 0:
+		return nil, cli.Usage("--session-max-tracks and --session-max-namespaces must be positive, --session-request-rate not 0")
+	case f.relay.FillTimeout == 0:
+		return nil, cli.Usage("--fill-timeout must not be 0; a negative one means that publishers are not asked")
 	}
 	return f, nil
 }

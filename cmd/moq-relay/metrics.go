@@ -36,6 +36,10 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		byReason("moq_relay_streams_cut_total", "Subgroup streams reset before their end, by reason.", labels[relay.Cut](), func(s stats, i int) uint64 { return s.Cuts[i].Load() }),
 		byReason("moq_relay_cache_evictions_total", "Groups evicted from the cache, by reason.", labels[relay.Evict](), func(s stats, i int) uint64 { return s.CacheEvictions[i].Load() }),
 		byReason("moq_relay_refused_total", "Incoming subgroups and datagrams not taken, by reason.", labels[relay.Refusal](), func(s stats, i int) uint64 { return s.Refusals[i].Load() }),
+		byLabel("moq_relay_offers_total", "PUBLISHes offered to peers that want all tracks of a namespace, by result.", "result", labels[relay.Offer](), func(s stats, i int) uint64 { return s.Offers[i].Load() }),
+		byLabel("moq_relay_quota_refusals_total", "Requests refused, and offers not made, at a bound of their session.", "quota", labels[relay.Quota](), func(s stats, i int) uint64 { return s.QuotaRefusals[i].Load() }),
+		ops.CounterOf("moq_relay_fills_total", "FETCHes sent to publishers for what was not in the cache.", func(s stats) float64 { return float64(s.Fills.Load()) }),
+		ops.CounterOf("moq_relay_fills_failed_total", "FETCHes sent to publishers that were refused, came too late or broke off.", func(s stats) float64 { return float64(s.FillsFailed.Load()) }),
 		byRequest(),
 		byCacheUse(),
 	)
@@ -136,11 +140,16 @@ func labels[E enum]() []string {
 }
 
 func byReason(name, help string, values []string, count func(s *relay.Stats, i int) uint64) ops.Series[*relay.Stats] {
+	return byLabel(name, help, "reason", values, count)
+}
+
+// byLabel is a counter for each value of one label.
+func byLabel(name, help, label string, values []string, count func(s *relay.Stats, i int) uint64) ops.Series[*relay.Stats] {
 	index := make(map[string]int, len(values))
 	for i, v := range values {
 		index[v] = i
 	}
-	return ops.CounterBy(name, help, []ops.Label{{Name: "reason", Values: values}}, func(s *relay.Stats, l []string) float64 {
+	return ops.CounterBy(name, help, []ops.Label{{Name: label, Values: values}}, func(s *relay.Stats, l []string) float64 {
 		return float64(count(s, index[l[0]]))
 	})
 }
