@@ -53,9 +53,11 @@ var edges = []edge{
 
 	{"quicnet", "moqt", "it implements moqt.Conn"},
 	{"quicnet", "quicnet/ccinject", "each new connection gets its controller there"},
+	{"quicnet", "quicnet/ackwatch", "some connections tell what was acknowledged"},
 	{"quicnet", "github.com/quic-go/quic-go/...", "QUIC and HTTP/3"},
 	{"quicnet", "github.com/quic-go/webtransport-go", "WebTransport"},
 	{"quicnet", "github.com/dunglas/httpsfv", "structured header fields of the WebTransport handshake"},
+	{"quicnet/ackwatch", "github.com/quic-go/quic-go/...", "it reads quic-go's events"},
 	{"quicnet/ccinject", "cc", "it turns a cc.Controller into quic-go's"},
 	{"quicnet/ccinject", "github.com/quic-go/quic-go/...", "the only package that knows quic-go's inside"},
 

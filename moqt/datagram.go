@@ -1,6 +1,10 @@
 package moqt
 
-import "github.com/moq-c4/moq-c4/moqt/wire"
+import (
+	"time"
+
+	"github.com/moq-c4/moq-c4/moqt/wire"
+)
 
 // Datagram is an object that is sent as datagram.
 type Datagram struct {
@@ -16,4 +20,8 @@ type Datagram struct {
 	Status     wire.ObjectStatus
 	Properties wire.Properties
 	Payload    []byte
+
+	// OnAcked, when sent, is called if the subscriber has acknowledged the datagram, on a goroutine of the transport; it must
+	// return at once. Only some connections can tell, see [Publication.TellsAcks].
+	OnAcked func(at time.Time)
 }

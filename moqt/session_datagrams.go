@@ -33,8 +33,9 @@ type datagramQueue struct {
 
 // outDatagram is a datagram that waits.
 type outDatagram struct {
-	p *Publication
-	b []byte
+	p     *Publication
+	b     []byte
+	acked func(time.Time) // or nil
 }
 
 // tooLargeFor is how long a size that was too large is believed to be so. The size of packets may grow.
@@ -82,7 +83,7 @@ func (p *Publication) SendDatagram(d Datagram) error {
 		datagramPool.Put(out)
 		return err
 	}
-	out.b, out.p = b, p
+	out.b, out.p, out.acked = b, p, d.OnAcked
 	// "For objects with Object Forwarding Preference set to Datagram, the SUBGROUP_DELIVERY_TIMEOUT acts the same way as
 	// OBJECT_DELIVERY_TIMEOUT; if both are non-zero, the smaller of the two is used."
 	// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
@@ -132,7 +133,7 @@ func (q *datagramQueue) release(out *outDatagram) {
 		delete(q.waiting, out.p)
 		q.gone.fire()
 	}
-	out.p = nil
+	out.p, out.acked = nil, nil
 	datagramPool.Put(out)
 }
 
@@ -178,7 +179,7 @@ func (q *datagramQueue) run() {
 				return
 			}
 		}
-		err := q.s.conn.SendDatagram(out.b)
+		err := q.send(out)
 		q.sent(out, err)
 		if err != nil && q.s.ctx.Err() != nil {
 			return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quic-go/quic-go"
 
+	"github.com/moq-c4/moq-c4/quicnet/ackwatch"
 	"github.com/moq-c4/moq-c4/quicnet/ccinject"
 )
 
@@ -69,6 +70,10 @@ type TransportConfig struct {
 
 	// QLogDir is a directory that gets one qlog file per connection. It costs about a third more CPU. Default: none.
 	QLogDir string
+
+	// Acks chooses the connections that can tell what was acknowledged, see [moqt.AckTeller]. Each of them costs about
+	// a quarter more CPU. Default: none.
+	Acks *ackwatch.Sampler
 
 	// Logger gets warnings and per-connection debug lines. Default: nothing is logged.
 	Logger *slog.Logger
@@ -152,6 +157,6 @@ func (c *TransportConfig) quicConfig() *quic.Config {
 		// MOQT needs datagrams, WebTransport needs both.
 		EnableDatagrams:                  true,
 		EnableStreamResetPartialDelivery: true,
-		Tracer:                           qlogTracer(c.QLogDir, c.Logger),
+		Tracer:                           ackTracer(c.Acks, qlogTracer(c.QLogDir, c.Logger)),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/quic-go/quic-go"
 
 	"github.com/moq-c4/moq-c4/moqt"
+	"github.com/moq-c4/moq-c4/quicnet/ackwatch"
 )
 
 // base is what connections of both transports share.
@@ -16,7 +17,8 @@ type base struct {
 	qc    *quic.Conn
 	under context.Context // of the QUIC connection or WebTransport session
 
-	resetAt bool // the peer knows RESET_STREAM_AT
+	resetAt bool            // the peer knows RESET_STREAM_AT
+	acks    *ackwatch.Watch // nil if this connection cannot tell
 
 	ctx context.Context // ends with a *moqt.ConnError as its cause
 	end context.CancelCauseFunc
@@ -28,6 +30,7 @@ type base struct {
 func newBase(qc *quic.Conn, under context.Context, info moqt.ConnInfo, release func()) *base {
 	info.RemoteAddr = qc.RemoteAddr()
 	b := &base{info: info, qc: qc, under: under, release: release, released: make(chan struct{})}
+	b.acks = ackwatch.Of(qc)
 	b.resetAt = qc.ConnectionState().SupportsStreamResetPartialDelivery.Remote
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	return b

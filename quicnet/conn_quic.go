@@ -2,6 +2,7 @@ package quicnet
 
 import (
 	"context"
+	"time"
 
 	"github.com/quic-go/quic-go"
 
@@ -60,7 +61,12 @@ func (c *quicConn) AcceptUniStream(ctx context.Context) (moqt.ReceiveStream, err
 }
 
 func (c *quicConn) SendDatagram(b []byte) error {
-	if err := c.qc.SendDatagram(b); err != nil {
+	return c.SendDatagramAcked(b, nil)
+}
+
+// SendDatagramAcked implements moqt.AckTeller.
+func (c *quicConn) SendDatagramAcked(b []byte, acked func(time.Time)) error {
+	if err := c.sendDatagram(b, acked, c.qc.SendDatagram); err != nil {
 		return c.sendError(err, 0)
 	}
 	return nil

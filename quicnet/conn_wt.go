@@ -111,7 +111,9 @@ func (c *wtConn) OpenUniStream(ctx context.Context) (moqt.SendStream, error) {
 	if err != nil {
 		return nil, c.callError(ctx, err)
 	}
-	return c.newSendStream(s, c.reach.sendStream(s), defaultUrgency), nil
+	out := c.newSendStream(s, c.reach.sendStream(s), defaultUrgency)
+	out.header = wtUniHeader(c.connect)
+	return out, nil
 }
 
 func (c *wtConn) AcceptStream(ctx context.Context) (moqt.Stream, error) {
@@ -130,11 +132,14 @@ func (c *wtConn) AcceptUniStream(ctx context.Context) (moqt.ReceiveStream, error
 	return &receiveStream{c.base, s}, nil
 }
 
-func (c *wtConn) SendDatagram(b []byte) error {
+func (c *wtConn) SendDatagram(b []byte) error { return c.SendDatagramAcked(b, nil) }
+
+// SendDatagramAcked implements moqt.AckTeller.
+func (c *wtConn) SendDatagramAcked(b []byte, acked func(time.Time)) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	if err := c.sess.SendDatagram(b); err != nil {
+	if err := c.sendDatagram(b, acked, c.sess.SendDatagram); err != nil {
 		return c.sendError(err, wtDatagramOverhead)
 	}
 	return nil

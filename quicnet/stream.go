@@ -49,6 +49,9 @@ type sendStream struct {
 	w sendHalf
 	q scheduled // nil if out of reach
 
+	written atomic.Int64 // by the application
+	header  int64        // bytes that the transport puts in front, as far as OnAcked needs them
+
 	// For peers without RESET_STREAM_AT, see resetLater.
 	boundary atomic.Bool
 	resetted atomic.Pointer[moqt.StreamError]
@@ -62,6 +65,7 @@ func (b *base) newSendStream(w sendHalf, q scheduled, urgency uint8) *sendStream
 
 func (s *sendStream) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
+	s.written.Add(int64(n))
 	if err != nil {
 		err = s.error(err)
 	}

@@ -155,7 +155,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
 		return
 	}
-	c := &cursor{subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, joined: s.joined, opened: make(chan struct{})}
+	c := &cursor{tellsAcks: s.pub.TellsAcks(), subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, joined: s.joined, opened: make(chan struct{})}
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
@@ -207,6 +207,10 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 		s.stats.DatagramsLost.Add(1)
 		return
 	}
+	if o := s.track.observer; o != nil && s.pub.TellsAcks() {
+		priority := d.object.Priority
+		d.object.OnAcked = func(at time.Time) { o.Delivered(priority, max(0, at.Sub(now))) }
+	}
 	if err := s.pub.SendDatagram(d.object); err != nil {
 		s.stats.DatagramsLost.Add(1)
 		return
@@ -242,14 +246,15 @@ func (s *subscriber) finish(ctx context.Context, code wire.DoneCode, reason stri
 
 // cursor sends one subgroup to one subscriber.
 type cursor struct {
-	subgroup *subgroup
-	of       *subscriber
-	cfg      *Config
-	stats    *Stats
-	from     uint64        // first object id to send
-	next     int           // place in the log of the next object to be observed; owned by run
-	timeout  time.Duration // age at which an object is too old to send; 0 is none
-	joined   time.Time     // ages are counted from here on
+	subgroup  *subgroup
+	of        *subscriber
+	cfg       *Config
+	stats     *Stats
+	from      uint64        // first object id to send
+	next      int           // place in the log of the next object to be observed; owned by run
+	tellsAcks bool          // the connection can tell what was acknowledged
+	timeout   time.Duration // age at which an object is too old to send; 0 is none
+	joined    time.Time     // ages are counted from here on
 
 	// Streams are opened in the order of arrival: among equal priorities the older one is sent first.
 	after  <-chan struct{} // closed when the cursor before has its stream

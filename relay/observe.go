@@ -86,6 +86,13 @@ func (c *cursor) handed(offset int) {
 		for _, d := range took[:n] {
 			observer.Handed(c.subgroup.header.Priority, d)
 		}
+		if w := c.writer.Load(); n > 0 && c.tellsAcks && w != nil {
+			w.OnAcked(func(at time.Time) {
+				for range n {
+					observer.Delivered(c.subgroup.header.Priority, max(0, at.Sub(now)))
+				}
+			})
+		}
 		if !more {
 			return
 		}

@@ -33,7 +33,8 @@ type flags struct {
 	log       ops.LogConfig
 	relay     relay.Config
 
-	trackMetrics int
+	trackMetrics   int
+	deliverySample int
 }
 
 func parseFlags(env cli.Env) (*flags, error) {
@@ -42,6 +43,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.StringVar(&f.listen, "listen", ":4443", "UDP `address` of MOQT; the TCP port of the same number serves pages and the certificate's hash")
 	fs.StringVar(&f.ops, "ops", ops.DefaultAddr, "`address` of metrics, health and profiles; \"off\" for none")
 	fs.IntVar(&f.trackMetrics, "track-metrics", 0, "`number` of tracks that have metrics of their own, by name; the first that are carried")
+	fs.IntVar(&f.deliverySample, "delivery-sample", 64, "of how many connections one tells when frames were acknowledged; 0: none does")
 	fs.StringVar(&f.cert, "cert", "", "certificate chain `file` (PEM); without it a development certificate is made")
 	fs.StringVar(&f.key, "key", "", "private key `file` (PEM)")
 	fs.StringVar(&f.certNames, "cert-names", "", "further `names` and addresses of the development certificate, comma separated")
@@ -78,6 +80,8 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--cert-names is for the development certificate, not for --cert")
 	case f.trackMetrics < 0 || f.trackMetrics > frames.DefaultTracks:
 		return nil, cli.Usage("--track-metrics must be from 0 to %d", frames.DefaultTracks)
+	case f.deliverySample < 0:
+		return nil, cli.Usage("--delivery-sample must not be negative")
 	case f.relay.CacheBytes <= 0 || f.relay.CacheTrackBytes <= 0:
 		return nil, cli.Usage("--cache-bytes and --cache-track-bytes must be positive")
 	case f.relay.CacheAge <= 0 || f.relay.MaxLag <= 0 || f.drain < 0:

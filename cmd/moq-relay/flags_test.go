@@ -13,6 +13,7 @@ func TestWrongUse(t *testing.T) {
 		"--cert no.pem --key no.pem": "no.pem",
 		"--listen nowhere:99999":     "--listen nowhere:99999",
 		"--listen 127.0.0.1:0 --ops nowhere:99999": "--ops nowhere:99999",
+		"--delivery-sample -1":                     "--delivery-sample",
 		"--track-metrics -1":                       "--track-metrics",
 		"--cache-bytes 0":                          "--cache-bytes",
 		"--max-lag -1s":                            "--max-lag",

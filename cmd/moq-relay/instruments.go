@@ -11,6 +11,7 @@ import (
 	"github.com/moq-c4/moq-c4/media/report"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/quicnet/ackwatch"
 	"github.com/moq-c4/moq-c4/relay"
 )
 
@@ -20,6 +21,7 @@ type instruments struct {
 	frames   *frames.Metrics
 	observer *frames.Observer
 	viewers  viewers
+	acks     *ackwatch.Sampler
 	buffers  ops.Gauge // 1 if the kernel grants less than asked for
 }
 
@@ -32,8 +34,14 @@ func newInstruments(build ops.Build) *instruments {
 	return in
 }
 
-// attach makes the relay tell what it does.
-func (in *instruments) attach(cfg *relay.Config) {
+// leastWatched is how many connections are watched for acknowledgements however few there are: a publisher and a viewer.
+const leastWatched = 2
+
+// attach makes the relay tell what it does, and one of so many connections what was acknowledged; 0 is none.
+func (in *instruments) attach(cfg *relay.Config, deliverySample int) {
+	if deliverySample > 0 {
+		in.acks = &ackwatch.Sampler{Least: leastWatched, Every: deliverySample}
+	}
 	cfg.Observer = in.observer
 	cfg.SessionTracks = map[wire.FullTrackName]relay.SessionTrackFunc{
 		{Namespace: wire.MustNamespace(report.SessionField, report.Field), Name: report.Track}: in.viewers.take,

@@ -16,7 +16,7 @@ import (
 func testInstruments() *instruments {
 	in := newInstruments(ops.Build{Version: "the version", Revision: "the commit", GoVersion: "the Go release"})
 	cfg := relay.Config{}
-	in.attach(&cfg)
+	in.attach(&cfg, 1)
 	in.export(relay.New(cfg), new(quicnet.Listener), 1)
 	return in
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/moq-c4/moq-c4/internal/ops"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/quicnet/ackwatch"
 	"github.com/moq-c4/moq-c4/relay"
 	"github.com/moq-c4/moq-c4/web"
 )
@@ -54,9 +55,11 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, err
 	}
 	f.relay.Logger = log
+	var acks *ackwatch.Sampler
 	if f.ops != "off" {
 		p.measure = newInstruments(ops.ReadBuild())
-		p.measure.attach(&f.relay)
+		p.measure.attach(&f.relay, f.deliverySample)
+		acks = p.measure.acks
 	}
 	p.relay = relay.New(f.relay)
 
@@ -65,7 +68,7 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 		return nil, err
 	}
 	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
-		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller, OnSmallBuffers: p.smallBuffers},
+		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller, OnSmallBuffers: p.smallBuffers, Acks: acks},
 		Addr:            f.listen,
 		Certificate:     p.cert,
 		AllowedOrigins:  list(f.origins),
@@ -178,6 +181,9 @@ func (p *process) accept(ctx context.Context) error {
 		conn, err := p.listener.Accept(ctx)
 		if err != nil {
 			return err
+		}
+		if p.measure != nil {
+			p.measure.acks.Live(int(p.relay.Stats().Sessions.Load()))
 		}
 		sessions.Go(func() { p.serve(ctx, conn) })
 	}
