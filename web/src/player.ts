@@ -1,6 +1,6 @@
 import { MoqPlayer } from "./element/moq-player.ts";
 
-export type { State, TrackChoice } from "./player/messages.ts";
+export type { ShownFrame, State, TrackChoice } from "./player/messages.ts";
 export type { Problem, ProblemCode } from "./player/problem.ts";
 export type { AudioStats, Distribution, PlayerStats, VideoStats } from "./player/stats.ts";
 export { MoqPlayer };

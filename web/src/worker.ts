@@ -42,6 +42,9 @@ addEventListener("message", (e: MessageEvent<ToWorker>) => {
 		case "quality":
 			engine.quality = m.quality;
 			break;
+		case "frames":
+			engine.stage.tellFrames = m.wanted;
+			break;
 		case "sound":
 			engine.soundClock = m.clock;
 			break;

@@ -1,6 +1,6 @@
 import { MAX_TARGET, MIN_TARGET, type Target } from "../play/clock.ts";
 import { checkBrowser } from "../player/dial.ts";
-import type { FromWorker, Quality, Source, State, ToWorker, TrackChoice } from "../player/messages.ts";
+import type { FromWorker, Quality, ShownFrame, Source, State, ToWorker, TrackChoice } from "../player/messages.ts";
 import { type Problem, problemOf } from "../player/problem.ts";
 import type { PlayerStats } from "../player/stats.ts";
 import { ICONS } from "./icons.ts";
@@ -68,6 +68,7 @@ const TEMPLATE = `
  *   volume       0 to 1
  *   muted, paused, statistics
  *   controls     "none" leaves them out
+ *   report       "none" does not tell the relay how late the frames are shown
  *
  * Events: "statechange", "stats" (twice a second), "tracks", "volumechange".
  * Style: --moq-player-accent, --moq-player-radius; parts "frame", "screen", "controls".
@@ -77,6 +78,7 @@ export class MoqPlayer extends HTMLElement {
 		"url",
 		"namespace",
 		"fingerprint",
+		"report",
 		"latency",
 		"quality",
 		"volume",
@@ -99,6 +101,11 @@ export class MoqPlayer extends HTMLElement {
 	#idleTimer: ReturnType<typeof setTimeout> | undefined;
 	#abort: AbortController | undefined;
 	#shownSound = "";
+	#hasSound = false;
+	#frameCallbacks = new Map<number, (frame: ShownFrame) => void>();
+	#frameHandle = 0;
+	/** When a gesture has last let the sound begin. */
+	#unblockedAt = Number.NEGATIVE_INFINITY;
 
 	constructor() {
 		super();
@@ -157,6 +164,24 @@ export class MoqPlayer extends HTMLElement {
 		this.setAttribute("volume", String(Math.min(1, Math.max(0, x))));
 	}
 
+	/** Calls back once, when the next picture is shown, as that of a video element does. It returns a handle. */
+	requestVideoFrameCallback(callback: (frame: ShownFrame) => void): number {
+		if (this.#frameCallbacks.size === 0) this.#send({ type: "frames", wanted: true });
+		this.#frameCallbacks.set(++this.#frameHandle, callback);
+		return this.#frameHandle;
+	}
+
+	cancelVideoFrameCallback(handle: number): void {
+		this.#frameCallbacks.delete(handle);
+	}
+
+	#shown(frame: ShownFrame): void {
+		const callbacks = [...this.#frameCallbacks.values()];
+		this.#frameCallbacks.clear();
+		if (callbacks.length === 0) this.#send({ type: "frames", wanted: false });
+		for (const f of callbacks) f(frame);
+	}
+
 	play(): void {
 		this.paused = false;
 	}
@@ -170,7 +195,7 @@ export class MoqPlayer extends HTMLElement {
 		const { signal } = this.#abort;
 		// Whatever is clicked first on the page lets the sound start.
 		for (const type of ["pointerdown", "keydown"]) {
-			document.addEventListener(type, () => this.#sound?.resume(), { signal, capture: true });
+			document.addEventListener(type, () => this.#unblock(), { signal, capture: true });
 		}
 		document.addEventListener("fullscreenchange", () => this.#render(), { signal });
 		this.#queueLoad();
@@ -189,6 +214,7 @@ export class MoqPlayer extends HTMLElement {
 			case "url":
 			case "namespace":
 			case "fingerprint":
+			case "report":
 				this.#queueLoad();
 				break;
 			case "latency":
@@ -233,6 +259,7 @@ export class MoqPlayer extends HTMLElement {
 			url: new URL(url, document.baseURI).href,
 			namespace,
 			fingerprint: this.getAttribute("fingerprint") ?? undefined,
+			report: this.getAttribute("report") !== "none",
 		};
 	}
 
@@ -279,6 +306,7 @@ export class MoqPlayer extends HTMLElement {
 		};
 		worker.postMessage(init, [canvas, port1]);
 		if (this.paused) this.#send({ type: "pause" });
+		if (this.#frameCallbacks.size > 0) this.#send({ type: "frames", wanted: true });
 		const sound = new SoundOutput(
 			port2,
 			(clock) => this.#send({ type: "sound", clock }),
@@ -311,11 +339,15 @@ export class MoqPlayer extends HTMLElement {
 				break;
 			case "tracks":
 				this.#tracks = m.video;
+				this.#hasSound = m.audio;
 				this.#renderQualities();
 				this.dispatchEvent(new Event("tracks"));
 				break;
 			case "size":
 				this.style.setProperty("--aspect", `${m.width} / ${m.height}`);
+				break;
+			case "frame":
+				this.#shown(m.frame);
 				break;
 			case "stats":
 				this.#stats = m.stats;
@@ -351,7 +383,7 @@ export class MoqPlayer extends HTMLElement {
 		click(".mute", () => this.#toggleMute());
 		click(".unmute", () => {
 			this.muted = false;
-			this.#sound?.resume();
+			this.#unblock();
 		});
 		click(".statistics", () => this.#toggleStats());
 		click(".settings", () => this.#toggleMenu());
@@ -427,7 +459,20 @@ export class MoqPlayer extends HTMLElement {
 		this.paused = !this.paused;
 	}
 
+	/** Lets the sound begin, if the browser has waited for a gesture of the user, which this is called from. */
+	#unblock(): void {
+		if (this.#sound?.blocked) this.#unblockedAt = performance.now();
+		this.#sound?.resume();
+	}
+
 	#toggleMute(): void {
+		// To the user it was muted; the same click has let it begin.
+		if (this.#sound?.blocked || performance.now() - this.#unblockedAt < 1000) {
+			this.#unblock();
+			this.#unblockedAt = Number.NEGATIVE_INFINITY;
+			this.muted = false;
+			return;
+		}
 		if (this.muted && this.volume === 0) this.volume = 0.5;
 		this.muted = !this.muted;
 		this.#sound?.resume();
@@ -529,7 +574,8 @@ export class MoqPlayer extends HTMLElement {
 			const first = notice.querySelector("svg");
 			if (first) first.style.display = p.retrying ? "none" : "";
 		}
-		const silent = this.muted || this.volume === 0;
+		const blocked = this.#sound?.blocked ?? false;
+		const silent = this.muted || this.volume === 0 || blocked;
 		const icon = silent ? "muted" : this.volume < 0.5 ? "quiet" : "sound";
 		const mute = this.#q(".mute");
 		if (this.#shownSound !== icon) mute.innerHTML = ICONS[icon];
@@ -539,7 +585,8 @@ export class MoqPlayer extends HTMLElement {
 		const volume = this.#q<HTMLInputElement>(".volume");
 		volume.value = String(Math.round((silent ? 0 : this.volume) * 100));
 		volume.style.setProperty("--fill", `${volume.value}%`);
-		this.#q(".unmute").hidden = !(this.#state === "playing" && (this.#sound?.blocked ?? false)) || this.muted;
+		const soon = ["playing", "loading", "stalled"].includes(this.#state);
+		this.#q(".unmute").hidden = !(blocked && soon && this.#hasSound) || this.muted;
 		this.#q(".bar").hidden = this.getAttribute("controls") === "none";
 		const full =
 			document.fullscreenElement === this || this.matches(":fullscreen") || document.fullscreenElement !== null;

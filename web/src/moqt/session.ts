@@ -1,3 +1,4 @@
+import { Writer } from "../wire/bytes.ts";
 import { type Code, SessionCode, StreamCode } from "../wire/codes.ts";
 import { type Datagram, decodeDatagram, isPadding } from "../wire/datagram.ts";
 import { MalformedTrack, ProtocolError, TooLarge, violation } from "../wire/errors.ts";
@@ -15,9 +16,10 @@ import {
 	type SubscribeOk,
 } from "../wire/message.ts";
 import type { FullTrackName, Namespace } from "../wire/namespace.ts";
+import { NO_PROPERTIES, SubgroupCursor } from "../wire/object.ts";
 import type { Params } from "../wire/params.ts";
 import { STREAM_FETCH, streamKind } from "../wire/stream.ts";
-import { readSubgroupHeader } from "../wire/subgroup.ts";
+import { readSubgroupHeader, writeSubgroupHeader } from "../wire/subgroup.ts";
 import type { Uint } from "../wire/uint.ts";
 import { RequestFailed, SessionClosed, TrackDone } from "./errors.ts";
 import { StreamReader } from "./stream.ts";
@@ -64,6 +66,17 @@ export interface NamespaceSubscription {
 	close(): void;
 }
 
+/** A track that is sent from here. */
+export interface PublishedTrack {
+	/** Rejects with RequestFailed or SessionClosed. */
+	readonly ok: Promise<void>;
+	/** Resolves when the peer wants no more, with the reason. */
+	readonly done: Promise<Error | undefined>;
+	/** Sends a group of one object. */
+	write(group: number, payload: Uint8Array): Promise<void>;
+	close(): void;
+}
+
 interface Waiting<T> {
 	alias: Uint;
 	item: T;
@@ -85,6 +98,8 @@ export class Session {
 	readonly #waitingDatagrams: Waiting<Datagram>[] = [];
 	readonly #requests = new Set<Request>();
 	#nextId = 0;
+	/** Aliases of tracks offered here; those of a Broadcast, which a session may serve too, are below. */
+	#nextAlias = 1 << 20;
 	#end: SessionClosed | undefined;
 	#ended!: (reason: SessionClosed) => void;
 	#gotSetup = false;
@@ -179,6 +194,46 @@ export class Session {
 			update: async (p) => {
 				const answer = await request.update(this.#takeId(), p);
 				if (answer.type === "REQUEST_ERROR") throw new RequestFailed(answer.code, answer.reason, answer.retry);
+			},
+			close: () => request.cancel(undefined),
+		};
+	}
+
+	/** Offers a track that is sent from here, one object to a group. */
+	publish(track: FullTrackName): PublishedTrack {
+		const alias = this.#nextAlias++;
+		let forward = true;
+		const request = this.#request("PUBLISH", (requestId) => ({
+			type: "PUBLISH",
+			requestId,
+			track,
+			trackAlias: alias,
+			params: {},
+			properties: [],
+		}));
+		const ok = request.first.then((m) => {
+			if (m.type === "REQUEST_OK") forward = m.params.forward ?? true;
+		});
+		ok.catch((err) => this.#failIfProtocol(err));
+		request.onUpdate = (p) => {
+			forward = p.forward ?? forward;
+		};
+		request.onMessage = (m) => {
+			throw violation(`${m.type} on the stream of a PUBLISH`);
+		};
+		return {
+			ok,
+			done: request.done,
+			write: async (group, payload) => {
+				if (!forward) return;
+				const w = new Writer();
+				const header = { trackAlias: alias, groupId: group, idMode: "zero", hasProperties: false } as const;
+				writeSubgroupHeader(w, { ...header, endOfGroup: true, firstObject: true });
+				const object = { id: 0, properties: NO_PROPERTIES, payloadLength: payload.length, status: 0 };
+				new SubgroupCursor(false).write(w, object);
+				const stream = (await this.transport.createUnidirectionalStream()).getWriter();
+				await stream.write(w.raw(payload).take());
+				await stream.close();
 			},
 			close: () => request.cancel(undefined),
 		};
@@ -470,6 +525,8 @@ class Request {
 	/** Resolves with the reason of the end; undefined if it was ours. */
 	readonly done: Promise<Error | undefined>;
 	onMessage: (m: Message) => void = () => undefined;
+	/** The peer changes a request of ours, as the subscriber of a PUBLISH may. Unset: it must not. */
+	onUpdate: ((params: Params) => void) | undefined;
 
 	readonly #type: RequestType;
 	readonly #updates: ((m: Message) => void)[] = [];
@@ -511,6 +568,10 @@ class Request {
 					this.#first(m);
 				} else if (m.type === "REQUEST_OK" || m.type === "REQUEST_ERROR") {
 					this.#updated(m);
+				} else if (m.type === "REQUEST_UPDATE" && this.onUpdate) {
+					checkFits(m, this.#type);
+					this.onUpdate(m.params);
+					await this.#writer.write(encodeMessage({ type: "REQUEST_OK", params: {}, properties: [] }));
 				} else {
 					this.onMessage(m);
 				}

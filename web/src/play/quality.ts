@@ -26,6 +26,10 @@ export class QualityControl {
 		this.#level = this.#levels - 1;
 	}
 
+	get levels(): number {
+		return this.#levels;
+	}
+
 	get level(): number {
 		return this.#level;
 	}

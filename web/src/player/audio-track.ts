@@ -18,6 +18,8 @@ const MAX_PENDING = 200;
 export interface AudioTrackEvents {
 	sound(pts: Micros, planes: Float32Array[]): void;
 	arrived(): void;
+	/** A packet came whose time of capture is known or not. */
+	packet(track: AudioTrack, f: EncodedFrame): void;
 	timeline(): void;
 	ended(track: AudioTrack, reason: Error | undefined): void;
 }
@@ -50,7 +52,11 @@ export class AudioTrack {
 
 	readonly bits = new Rate();
 	readonly lateness = new Samples();
+	/** Capture to loudspeaker, of the packets that came in time. */
+	readonly delay = new Samples();
 	received = 0;
+	/** That of the publisher. */
+	priority = 128;
 
 	constructor(
 		session: Session,
@@ -73,6 +79,7 @@ export class AudioTrack {
 			{
 				subgroup: (s) => this.#receive(s),
 				datagram: (d) => {
+					this.priority = d.priority ?? this.priority;
 					if (d.status === 0) this.#object(Number(d.objectId), d.properties, d.payload);
 				},
 			},
@@ -108,6 +115,7 @@ export class AudioTrack {
 			return;
 		}
 		this.#streams.add(s);
+		this.priority = s.header.priority ?? this.priority;
 		try {
 			for (;;) {
 				const o = await s.next();
@@ -135,6 +143,7 @@ export class AudioTrack {
 		}
 		for (const f of frames) {
 			this.received++;
+			this.#events.packet(this, f);
 			const late = this.#clock.lateness(this.rendition.name, f.pts, now + 2);
 			if (late !== undefined) this.lateness.add(late);
 			if (this.#clock.arrived(this.rendition.name, "audio", f.pts, now + 2)) this.#events.timeline();

@@ -1,7 +1,7 @@
 import type { Catalog } from "../media/catalog.ts";
 import { MediaError, type Millis } from "../media/frame.ts";
 import { HANG_TRACK, parseHang } from "../media/hang.ts";
-import { MSF_TRACK, parseMsf } from "../media/msf.ts";
+import { MSF_TRACK, MsfCatalog } from "../media/msf.ts";
 import { RequestFailed } from "../moqt/errors.ts";
 import type { Session } from "../moqt/session.ts";
 import type { IncomingSubgroup, Subscription } from "../moqt/subscription.ts";
@@ -11,6 +11,7 @@ import { type Namespace, parseNamespace } from "../wire/namespace.ts";
 import { dial } from "./dial.ts";
 import type { FromWorker, Quality, SoundClock, Source, State } from "./messages.ts";
 import { PlayerError, type Problem, problem, problemOf } from "./problem.ts";
+import { sendReports } from "./reporter.ts";
 import { Stage } from "./stage.ts";
 
 /** Waiting before the next try to connect: doubled each time. */
@@ -41,11 +42,12 @@ export class Engine {
 	constructor(canvas: OffscreenCanvas, sound: MessagePort, out: (m: FromWorker) => void) {
 		this.#out = out;
 		this.stage = new Stage(canvas, sound, {
-			playing: () => this.#set("playing"),
+			playing: () => this.#set("playing", this.stage.trouble),
 			stalled: () => {
 				if (this.#state === "playing") this.#set("stalled");
 			},
 			size: (width, height) => out({ type: "size", width, height }),
+			frame: (frame) => out({ type: "frame", frame }),
 		});
 		setInterval(() => this.#summarise(), 500);
 	}
@@ -116,6 +118,7 @@ export class Engine {
 					},
 					signal,
 				);
+				if (source.report) void sendReports(session, this.stage.log, () => this.stage.countLosses());
 				await this.#broadcast(session, namespace, signal, () => moving);
 				session.close();
 				wait = RETRY_MIN;
@@ -221,14 +224,14 @@ export class Engine {
 		if (!gone) this.#set("loading");
 		const hangFirst = namespace.at(-1)?.endsWith(".hang") ?? false;
 		const formats = [
-			{ name: MSF_TRACK, parse: parseMsf },
-			{ name: HANG_TRACK, parse: parseHang },
+			{ name: MSF_TRACK, reader: () => new MsfCatalog() },
+			{ name: HANG_TRACK, reader: () => ({ read: parseHang }) },
 		];
 		if (hangFirst) formats.reverse();
 		let refused: RequestFailed | undefined;
 		for (const f of formats) {
 			try {
-				await this.#follow(session, namespace, f.name, f.parse, signal);
+				await this.#follow(session, namespace, f.name, f.reader, signal);
 				return;
 			} catch (err) {
 				if (!(err instanceof RequestFailed) || err.code !== RequestCode.DOES_NOT_EXIST) throw err;
@@ -242,7 +245,7 @@ export class Engine {
 		session: Session,
 		namespace: Namespace,
 		name: string,
-		parse: (data: Uint8Array) => Catalog,
+		newReader: () => CatalogReader,
 		signal: AbortSignal,
 	): Promise<void> {
 		let newest = -1;
@@ -251,26 +254,20 @@ export class Engine {
 			fail = reject;
 		});
 		failed.catch(() => undefined);
+		// Each group begins with a whole catalog, which the objects after it change.
 		const read = async (s: IncomingSubgroup) => {
 			try {
 				const group = Number(s.header.groupId);
-				const o = await s.next();
-				if (!o || group < newest || o.status !== 0) return;
-				newest = group;
-				const catalog = parse(o.payload);
-				if (signal.aborted) return;
-				await this.stage.show(session, namespace, catalog, fail);
-				this.#out({
-					type: "tracks",
-					video: this.stage.choices.map((r) => ({
-						name: r.name,
-						width: r.width,
-						height: r.height,
-						bitrate: r.bitrate,
-						codec: r.codec,
-					})),
-					audio: this.stage.hasSound,
-				});
+				const reader = newReader();
+				for (;;) {
+					const o = await s.next();
+					if (!o || group < newest || signal.aborted) return;
+					if (o.status !== 0) continue;
+					newest = group;
+					const catalog = reader.read(o.payload, Number(o.id));
+					await this.stage.show(session, namespace, catalog, fail);
+					this.#announceTracks();
+				}
 			} catch (err) {
 				if (err instanceof ProtocolError) throw err;
 				if (err instanceof MediaError) fail(new PlayerError("no-catalog", err.message));
@@ -302,10 +299,29 @@ export class Engine {
 		}
 	}
 
+	#announceTracks(): void {
+		this.#out({
+			type: "tracks",
+			video: this.stage.choices.map((r) => ({
+				name: r.name,
+				width: r.width,
+				height: r.height,
+				bitrate: r.bitrate,
+				codec: r.codec,
+			})),
+			audio: this.stage.hasSound,
+		});
+	}
+
 	async #summarise(): Promise<void> {
 		if (this.#state === "idle" || this.#state === "paused") return;
 		this.#out({ type: "stats", stats: await this.stage.summary(this.#reconnects) });
 	}
+}
+
+/** Reads the objects of a group of a catalog track, in order. */
+interface CatalogReader {
+	read(data: Uint8Array, id: number): Catalog;
 }
 
 const GONE = problem("publisher-gone", "The publisher has left; playing goes on when it is back.");

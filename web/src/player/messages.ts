@@ -11,6 +11,8 @@ export interface Source {
 	namespace: string;
 	/** SHA-256 of the relay's certificate in hexadecimal, for relays without one that browsers trust. */
 	fingerprint: string | undefined;
+	/** The relay is told how late the frames are shown. */
+	report: boolean;
 }
 
 /** From the page to its worker. */
@@ -21,6 +23,8 @@ export type ToWorker =
 	| { type: "pause" }
 	| { type: "target"; target: Target }
 	| { type: "quality"; quality: Quality }
+	/** Whether a message is wanted for each picture. */
+	| { type: "frames"; wanted: boolean }
 	| { type: "sound"; clock: SoundClock | undefined };
 
 /** How the audio output's clock runs beside the wall clock. */
@@ -32,6 +36,20 @@ export interface SoundClock {
 	wall: Millis;
 	/** How much later than it is rendered a sample is heard. */
 	latency: Millis;
+}
+
+/** A picture that was shown. */
+export interface ShownFrame {
+	/** When, in milliseconds since 1970. */
+	at: Millis;
+	/** When it was captured, if the publisher says so, in milliseconds since 1970. */
+	captured: Millis | undefined;
+	/** Seconds. */
+	mediaTime: number;
+	width: number;
+	height: number;
+	/** The rendition. */
+	track: string;
 }
 
 export type State = "idle" | "connecting" | "waiting" | "loading" | "playing" | "paused" | "stalled" | "failed";
@@ -49,6 +67,7 @@ export type FromWorker =
 	| { type: "state"; state: State; problem: Problem | undefined }
 	| { type: "tracks"; video: TrackChoice[]; audio: boolean }
 	| { type: "size"; width: number; height: number }
+	| { type: "frame"; frame: ShownFrame }
 	| { type: "stats"; stats: PlayerStats };
 
 /** From the worker to the audio thread. */

@@ -14,6 +14,7 @@ export type ProblemCode =
 	| "connection-lost"
 	| "no-broadcast"
 	| "publisher-gone"
+	| "ended"
 	| "no-catalog"
 	| "codec"
 	| "internal";
@@ -48,6 +49,7 @@ const TITLES: Record<ProblemCode, string> = {
 	"connection-lost": "The connection was lost",
 	"no-broadcast": "Nothing is being broadcast here yet",
 	"publisher-gone": "The broadcast has stopped",
+	ended: "The broadcast has ended",
 	"no-catalog": "The broadcast cannot be understood",
 	codec: "This browser cannot decode the broadcast",
 	internal: "Something went wrong",

@@ -1,13 +1,14 @@
 import type { Catalog } from "../media/catalog.ts";
-import type { Millis, Rendition } from "../media/frame.ts";
+import type { EncodedFrame, Millis, Rendition } from "../media/frame.ts";
 import type { Session } from "../moqt/session.ts";
 import { PlayoutClock, type Target } from "../play/clock.ts";
 import { Picker } from "../play/picker.ts";
 import { QualityControl } from "../play/quality.ts";
 import type { Namespace } from "../wire/namespace.ts";
 import { AudioTrack, canDecodeAudio } from "./audio-track.ts";
-import type { Quality, SoundClock } from "./messages.ts";
-import { PlayerError } from "./problem.ts";
+import type { Quality, ShownFrame, SoundClock } from "./messages.ts";
+import { PlayerError, type Problem, problem } from "./problem.ts";
+import { ReportLog } from "./reporter.ts";
 import { SoundLink } from "./sound-link.ts";
 import { type PlayerStats, Rate } from "./stats.ts";
 import { canDecodeVideo, type Shot, VideoTrack, type VideoTrackEvents } from "./video-track.ts";
@@ -26,6 +27,8 @@ export interface StageEvents {
 	playing(): void;
 	stalled(): void;
 	size(width: number, height: number): void;
+	/** A picture was shown, if the page wants to know. */
+	frame(f: ShownFrame): void;
 }
 
 /**
@@ -40,6 +43,8 @@ export class Stage {
 	readonly #picker = new Picker<Shot>();
 	readonly #sound: SoundLink;
 	readonly #wall = new WallClock();
+	/** What is told to the relay. */
+	readonly log = new ReportLog(performance.now());
 
 	#session: Session | undefined;
 	#namespace: Namespace = [];
@@ -66,6 +71,10 @@ export class Stage {
 	#firstPicture: Millis | undefined;
 	#counts = new Map<string, { received: number; shown: number; cancelled: number; dropped: number }>();
 	everShown = false;
+	/** The page wants to know of each picture. */
+	tellFrames = false;
+	/** What keeps a part of the broadcast from being played. */
+	trouble: Problem | undefined;
 	/** When the present source was loaded. */
 	began: Millis = 0;
 
@@ -118,17 +127,22 @@ export class Stage {
 
 	/** Receives the tracks of a catalog. Called again for a new one, it changes what is different. */
 	async show(session: Session, namespace: Namespace, catalog: Catalog, fail: (err: unknown) => void): Promise<void> {
-		const listing = JSON.stringify(catalog.renditions, (_, v) => (v instanceof Uint8Array ? Array.from(v) : v));
+		const listing = catalog.renditions.map(text).join();
 		if (session === this.#session && listing === this.#listing) return;
 		const video: Rendition[] = [];
 		const audio: Rendition[] = [];
-		for (const r of catalog.renditions) {
+		// What is as it was stays subscribed to.
+		const before = session === this.#session ? [...this.#allVideo, ...this.#audio] : [];
+		const same = (r: Rendition) => before.find((b) => text(b) === text(r)) ?? r;
+		for (const r of catalog.renditions.map(same)) {
 			if (r.kind === "video" ? await canDecodeVideo(r) : await canDecodeAudio(r)) {
 				(r.kind === "video" ? video : audio).push(r);
 			}
 		}
 		if (video.length === 0 && audio.length === 0) throw undecodable(catalog);
-		this.leave();
+		if (session !== this.#session) this.leave();
+		const pictures = catalog.renditions.filter((r) => r.kind === "video");
+		this.trouble = video.length === 0 && pictures.length > 0 ? soundOnly(pictures) : undefined;
 		this.#session = session;
 		this.#namespace = namespace;
 		this.#listing = listing;
@@ -138,7 +152,9 @@ export class Stage {
 		this.#video = (group === undefined ? video.slice(0, 1) : video.filter((r) => r.altGroup === group)).sort(bySize);
 		this.#allVideo = video.sort(bySize);
 		this.#audio = audio.filter((r) => r.language === audio[0]?.language);
-		this.#control = new QualityControl(this.#video.length);
+		if (!before.some((r) => this.#video.includes(r)) || this.#video.length !== this.#control.levels) {
+			this.#control = new QualityControl(this.#video.length);
+		}
 		this.#lastObject = performance.now();
 		this.#choose();
 		this.#chooseSound();
@@ -150,6 +166,8 @@ export class Stage {
 		this.#listing = "";
 		this.#keepCounts(this.#small);
 		this.#keepCounts(this.#better);
+		this.countLosses();
+		this.log.pause(performance.now());
 		this.#small?.close();
 		this.#better?.close();
 		this.#audioTrack?.close();
@@ -230,10 +248,34 @@ export class Stage {
 					this.#lastObject = performance.now();
 				},
 				timeline: () => this.#restart(),
+				packet: (t, f) => this.#packet(t, f),
 				ended: (_, reason) => this.#fail(reason ?? new PlayerError("publisher-gone", "The sound has ended.")),
 			},
 			this.#sound.sampleRate,
 		);
+	}
+
+	/** Notes when a packet of sound will be heard. */
+	#packet(t: AudioTrack, f: EncodedFrame): void {
+		const now = performance.now();
+		const offset = this.#sound.heardOffset(now) ?? this.clock.audioOffset;
+		if (offset === undefined) return;
+		const heard = f.pts / 1000 + offset;
+		if (heard < now) return; // too late for it
+		const delay = f.capture === undefined ? undefined : this.#wall.at(heard) - f.capture / 1000;
+		if (delay !== undefined) t.delay.add(delay);
+		this.log.frame("audio", t.priority, delay, now);
+	}
+
+	/** Notes for the report what the tracks have lost so far. */
+	countLosses(): void {
+		for (const t of [this.#small, this.#better]) {
+			if (t) this.log.counts(t.rendition.name, { kind: "video", priority: t.priority, ...t.counts });
+		}
+		const a = this.#audioTrack;
+		if (a) {
+			this.log.counts(a.rendition.name, { kind: "audio", priority: a.priority, cancelled: 0, dropped: a.lost });
+		}
 	}
 
 	/** Media time has begun anew. */
@@ -273,6 +315,7 @@ export class Stage {
 		if (this.#control.advance(now)) this.#choose();
 		// A page in the background gets no animation frames.
 		if (now - this.#lastFrameRequest > 200) this.#show(false);
+		if (this.#allVideo.length === 0 && this.#sound.heardOffset(now) !== undefined) this.#heard(now);
 		if (this.#lastShown !== undefined && now - this.#lastShown > STALL) this.#events.stalled();
 		const a = this.#audioTrack;
 		if (a?.rendition.datagram && a.received === 0 && now - this.#audioSince > DATAGRAM_PATIENCE && !this.#noDatagrams) {
@@ -300,6 +343,7 @@ export class Stage {
 		const shot = this.#picker.pick((now + HALF_REFRESH - offset) * 1000);
 		if (!shot) return;
 		const { frame, track } = shot;
+		const { displayWidth: width, displayHeight: height } = frame;
 		try {
 			if (visible) this.#draw(frame);
 		} finally {
@@ -307,13 +351,33 @@ export class Stage {
 		}
 		track.shown++;
 		this.#frames.add(1, now);
-		if (shot.capture !== undefined) track.delay.add(this.#wall.at(now) - shot.capture / 1000);
+		const delay = shot.capture === undefined ? undefined : this.#wall.at(now) - shot.capture / 1000;
+		if (delay !== undefined) track.delay.add(delay);
+		this.log.frame("video", track.priority, delay, now);
+		if (this.tellFrames) {
+			const captured = shot.capture === undefined ? undefined : shot.capture / 1000;
+			this.#events.frame({
+				at: this.#wall.at(now),
+				captured,
+				mediaTime: shot.pts / 1e6,
+				width,
+				height,
+				track: track.rendition.name,
+			});
+		}
 		const heard = this.#sound.heardOffset(now);
 		this.#skew = heard === undefined ? undefined : heard - (now - shot.pts / 1000);
 		this.#showing = track.rendition.name;
 		this.#lastShown = now;
 		this.everShown = true;
 		this.#firstPicture ??= now - this.began;
+		this.#events.playing();
+	}
+
+	/** Sound alone is heard, of a broadcast that has no picture or none that can be decoded. */
+	#heard(now: Millis): void {
+		this.#lastShown = now;
+		this.everShown = true;
 		this.#events.playing();
 	}
 
@@ -361,6 +425,7 @@ export class Stage {
 			name: a.rendition.name,
 			datagrams: a.rendition.datagram,
 			bitrate: a.bits.perSecond(now),
+			delay: a.delay.take(),
 			lateness: a.lateness.take(),
 			ahead: (status?.ahead ?? 0) / 1000,
 			lost: a.lost,
@@ -386,11 +451,25 @@ export class Stage {
 	}
 }
 
+/** A rendition as text, to tell whether two are the same. */
+function text(r: Rendition): string {
+	return JSON.stringify(r, (_, v) => (v instanceof Uint8Array ? Array.from(v) : v));
+}
+
 function bySize(a: Rendition, b: Rendition): number {
 	return a.width * a.height - b.width * b.height || a.bitrate - b.bitrate;
 }
 
+function soundOnly(pictures: Rendition[]): Problem {
+	const codecs = [...new Set(pictures.map((r) => r.codec))].join(", ");
+	return {
+		...problem("codec", `It is encoded as ${codecs}. The sound is played.`),
+		title: "This browser cannot decode the picture",
+	};
+}
+
 function undecodable(catalog: Catalog): PlayerError {
+	if (catalog.complete) return new PlayerError("ended", "Its publisher has ended it for good.");
 	const codecs = [...new Set(catalog.renditions.map((r) => r.codec))];
 	if (codecs.length > 0) return new PlayerError("codec", `It is encoded as ${codecs.join(", ")}.`);
 	const [first] = catalog.skipped;

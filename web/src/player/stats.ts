@@ -46,6 +46,8 @@ export interface AudioStats {
 	name: string;
 	datagrams: boolean;
 	bitrate: number;
+	/** Capture to loudspeaker, of the packets that came since the last summary. */
+	delay: Distribution | undefined;
 	lateness: Distribution | undefined;
 	/** Sound that lies ready. */
 	ahead: Millis;

@@ -77,6 +77,8 @@ export class VideoTrack {
 	readonly delay = new Samples();
 	received = 0;
 	shown = 0;
+	/** That of the publisher, by the newest group. [MOQT-18] Section 7.2, Scheduling Algorithm */
+	priority = 128;
 
 	constructor(
 		session: Session,
@@ -120,6 +122,7 @@ export class VideoTrack {
 			return;
 		}
 		this.#streams.set(id, s);
+		this.priority = s.header.priority ?? this.priority;
 		this.#cancelStreams();
 		let complete = false;
 		try {
@@ -294,8 +297,13 @@ export class VideoTrack {
 		if (decoder && decoder.state !== "closed") decoder.close();
 	}
 
+	/** Groups given up because they were too late, and those not shown to their end for other reasons. */
+	get counts(): { cancelled: number; dropped: number } {
+		const { late, skipped, reset, overflow } = this.#groups.counts;
+		return { cancelled: late, dropped: skipped + reset + overflow };
+	}
+
 	stats(now: Millis): VideoStats {
-		const { counts } = this.#groups;
 		return {
 			name: this.rendition.name,
 			delay: this.delay.take(),
@@ -303,8 +311,7 @@ export class VideoTrack {
 			bitrate: this.#bits.perSecond(now),
 			received: this.received,
 			shown: this.shown,
-			cancelled: counts.late,
-			dropped: counts.skipped + counts.reset + counts.overflow,
+			...this.counts,
 			decodeTime: this.#decodeTime,
 		};
 	}

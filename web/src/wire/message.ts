@@ -429,7 +429,7 @@ function writeRequestError(w: Writer, m: RequestError): void {
 		throw new InvalidValue(`redirect does not go with code ${m.code}`);
 	}
 	// "The minimum time (in milliseconds) before the request SHOULD be sent again, plus one. If the value is 0, the
-	// request SHOULD NOT be retried." [MOQT-18] Section 10.6.2, REQUEST_ERROR
+	// request SHOULD NOT be retried." [MOQT-18] Section 10.6.2, REQUEST_ERROR Message Format
 	w.varint(m.code).varint(m.retry === undefined ? 0 : add(m.retry, 1));
 	writeReason(w, m.reason);
 	if (!m.redirect) return;

@@ -23,7 +23,7 @@ export const MAX_PAYLOAD = 32 << 20;
 
 export function checkStatus(status: Uint, properties: Uint8Array): number {
 	// "Any other value SHOULD be treated as a protocol error and the session SHOULD be closed with a
-	// PROTOCOL_VIOLATION." [MOQT-18] Section 11.2.1.1, Object Status
+	// PROTOCOL_VIOLATION" [MOQT-18] Section 11.2.1.1, Object Status
 	if (status !== 0 && status !== 3 && status !== 4) throw violation(`unknown object status 0x${status.toString(16)}`);
 	// [MOQT-18] Section 11.2.1.2, Object Properties
 	if (status !== 0 && properties.length > 0) throw violation("properties on an object that is not normal");
