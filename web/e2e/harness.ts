@@ -142,6 +142,14 @@ export function useBrowser(): void {
 	afterAll(() => browser.close());
 }
 
+/** The ids of the browser's processes. */
+export async function browserProcesses(): Promise<number[]> {
+	const session = await browser.newBrowserCDPSession();
+	const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+	await session.detach();
+	return processInfo.map((p) => p.id);
+}
+
 export interface PageOptions {
 	width?: number;
 	height?: number;

@@ -27,7 +27,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 	const server = await chromium.launchServer({
 		executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
 		headless: true,
-		args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", ...FAKE_CAMERA],
+		args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required", ...FAKE_CAMERA, ...MEMORY],
 	});
 	project.provide("chromium", server.wsEndpoint());
 	return async () => {
@@ -38,3 +38,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /** A camera that is always there and needs no permission. */
 const FAKE_CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"];
+
+/** Lets a test collect garbage before it looks at the memory. */
+const MEMORY = ["--js-flags=--expose-gc"];
