@@ -30,6 +30,7 @@ type flags struct {
 	synthetic bool
 	packaging media.Packaging
 	dialer    cli.Dialer
+	ops       cli.OpsFlag
 	log       *slog.Logger
 }
 
@@ -45,6 +46,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.StringVar(&packaging, "packaging", string(media.CMAF), "`form` of the objects: cmaf, one moof and mdat each, or loc, the codec's bytes alone")
 	f.dialer.AddFlags(fs)
 	f.dialer.AddControllerFlag(fs)
+	f.ops.AddFlags(fs)
 	logs.AddFlags(fs)
 	args, err := cli.Parse(fs, env.Args)
 	if err != nil {

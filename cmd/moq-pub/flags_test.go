@@ -8,8 +8,9 @@ import (
 
 func TestWrongUse(t *testing.T) {
 	clitest.WrongUse(t, run, map[string]string{
-		"":                                                           "the relay's URL",
-		"--namespace a http://x":                                     "bad URL",
+		"":                       "the relay's URL",
+		"--namespace a http://x": "bad URL",
+		"--namespace a --synthetic --ops nowhere:99999 moqt://x": "--ops nowhere:99999",
 		"moqt://localhost:1":                                         "namespace is missing",
 		"--namespace a//b moqt://localhost:1":                        "--namespace",
 		"--namespace a --packaging flv moqt://x":                     "--packaging",

@@ -26,11 +26,20 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
+	m := newMeasurement(f.ops.Registry())
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	served, err := f.ops.Serve(serving, m.registry(), f.log)
+	if err != nil {
+		stop()
+		return err
+	}
+	defer served()
+	defer stop()
 	in, err := openWhile(ctx, f, env.Stdin)
 	if err != nil {
 		return err
 	}
-	p, err := newPublisher(f, in.Tracks())
+	p, err := newPublisher(f, m, in.Tracks())
 	if err != nil {
 		in.close()
 		return err
@@ -45,19 +54,23 @@ type publisher struct {
 	relay     *relay.Relay
 	broadcast *broadcast.Broadcast
 	tracks    map[string]*relay.LocalTrack // by track name
+	measure   *measurement                 // nil with --ops off
 	catalogs  uint64                       // the newest group of the catalogs
 	leaving   atomic.Bool                  // the end of the session is no reason to connect again
 }
 
-func newPublisher(f *flags, tracks []*media.Track) (*publisher, error) {
+func newPublisher(f *flags, m *measurement, tracks []*media.Track) (*publisher, error) {
 	b, err := broadcast.New(broadcast.Config{Packaging: f.packaging, Start: time.Now()}, tracks)
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
+	cfg := relay.Config{Logger: f.log}
+	m.attach(&cfg, &f.dialer)
 	p := &publisher{
-		flags: f, log: f.log, relay: relay.New(relay.Config{Logger: f.log}), broadcast: b,
-		tracks: make(map[string]*relay.LocalTrack),
+		flags: f, log: f.log, relay: relay.New(cfg), broadcast: b,
+		tracks: make(map[string]*relay.LocalTrack), measure: m,
 	}
+	m.export(p.relay)
 	return p, p.update(time.Now())
 }
 
@@ -209,6 +222,7 @@ func (p *publisher) session(ctx context.Context, backoff *cli.Backoff) error {
 	}
 	err = p.relay.Connect(ctx, conn, p.flags.dialer.SessionConfig(), []wire.Namespace{p.flags.namespace}, func() {
 		backoff.Reset()
+		p.measure.connected()
 		p.log.Info("publishing", "url", p.flags.dialer.URL, "namespace", cli.FormatNamespace(p.flags.namespace))
 	})
 	if err == nil {

@@ -42,6 +42,7 @@ type flags struct {
 	wait      bool
 	patience  time.Duration
 	dialer    cli.Dialer
+	ops       cli.OpsFlag
 	log       *slog.Logger
 }
 
@@ -72,6 +73,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.BoolVar(&f.wait, "wait", false, "wait for a relay or broadcast that is not there yet")
 	fs.DurationVar(&f.patience, "patience", time.Second, "how long a missing object is waited for")
 	f.dialer.AddFlags(fs)
+	f.ops.AddFlags(fs)
 	logs.AddFlags(fs)
 	args, err := cli.Parse(fs, env.Args)
 	if err != nil {

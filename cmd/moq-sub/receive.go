@@ -24,11 +24,12 @@ const maxObjectBytes = 64 << 20
 
 // receiver takes in a broadcast over as many sessions as it needs.
 type receiver struct {
-	flags  *flags
-	log    *slog.Logger
-	stats  *statistics
-	csv    *csvWriter
-	record *recorder
+	flags   *flags
+	log     *slog.Logger
+	stats   *statistics
+	csv     *csvWriter
+	record  *recorder
+	measure *measurement // nil with --ops off
 
 	// Sinks live as long as the receiver, subscriptions as long as their session or the catalog's word.
 	sinks   map[string]*sink
@@ -199,6 +200,7 @@ func (r *receiver) sink(c media.Rendition) (*sink, error) {
 	}
 	s := newSink(c, unpack, r.flags.patience)
 	s.stats, s.csv, s.record, s.log = r.stats.track(c.Name, kind), r.csv, r.record, r.log
+	s.measure = r.measure
 	r.sinks[c.Name] = s
 	r.running.Go(func() {
 		if err := s.run(r.ctx); err != nil {

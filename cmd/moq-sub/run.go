@@ -35,8 +35,15 @@ func run(ctx context.Context, env cli.Env) error {
 	if r.record, err = newRecorder(f.output, env.Stdout, f.log); err != nil {
 		return errors.Join(err, r.csv.close())
 	}
+	r.measure = newMeasurement(f.ops.Registry(), r.stats)
 	var table sync.WaitGroup
 	shown, stop := context.WithCancel(ctx)
+	defer stop()
+	served, err := f.ops.Serve(shown, r.measure.registry(), f.log)
+	if err != nil {
+		return errors.Join(err, r.record.close(), r.csv.close())
+	}
+	table.Go(served)
 	if f.stats {
 		table.Go(func() {
 			for cli.Sleep(shown, tablePeriod) == nil {

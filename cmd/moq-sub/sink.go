@@ -20,6 +20,7 @@ type sink struct {
 	stats     *trackStats
 	csv       *csvWriter
 	record    *recorder // nil if nothing is recorded
+	measure   *measurement
 	log       *slog.Logger
 
 	events chan event
@@ -123,7 +124,8 @@ func (s *sink) emit(now time.Time) error {
 			s.log.Debug("object cannot be read", "track", s.rendition.Name, "group", item.at.Group, "object", item.at.Object, "error", err)
 		}
 		for _, f := range frames {
-			delay, known := s.stats.frame(f, item.arrived)
+			delay, late, known := s.stats.frame(f, item.arrived)
+			s.measure.frame(f.Track.Kind, item.packet.Priority, delay, late, known)
 			if err := s.csv.frame(item.arrived, item.packet, f, delay, known); err != nil {
 				return err
 			}

@@ -47,19 +47,20 @@ func (s *trackStats) object(p media.Packet) {
 	s.bytes += uint64(len(p.Payload))
 }
 
-func (s *trackStats) frame(f media.Frame, arrived time.Time) (delay time.Duration, known bool) {
+func (s *trackStats) frame(f media.Frame, arrived time.Time) (delay, late time.Duration, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frames++
-	if s.lateness.Observe(f.PTSTime(), arrived) > lateAfter {
+	late = s.lateness.Observe(f.PTSTime(), arrived)
+	if late > lateAfter {
 		s.late++
 	}
 	if f.Capture.IsZero() {
-		return 0, false
+		return 0, late, false
 	}
 	delay = arrived.Sub(f.Capture)
 	s.delay.Observe(delay)
-	return delay, true
+	return delay, late, true
 }
 
 func (s *trackStats) count(counter *uint64, n uint64) {

@@ -14,6 +14,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/moq-c4/moq-c4/internal/ops"
 )
 
 // Exit codes of all commands.
@@ -35,8 +37,12 @@ type Env struct {
 type Run func(ctx context.Context, env Env) error
 
 // Main runs a command with the process's arguments and streams, and exits. SIGINT and SIGTERM end its context; a
-// second one kills the process.
+// second one kills the process. --version alone prints what the program was made from.
 func Main(run Run) {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println(ops.ReadBuild())
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	env := Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
@@ -86,7 +92,7 @@ func NewFlags(name, help string, stderr io.Writer) *flag.FlagSet {
 	fs.Usage = func() {
 		fmt.Fprint(stderr, strings.TrimLeft(help, "\n"), "\nFlags:\n")
 		printFlags(fs, stderr)
-		fmt.Fprintf(stderr, "\nExit codes: %d done, %d failed, %d wrong use, %d not found.\n", ExitOK, ExitFailed, ExitUsage, ExitNotFound)
+		fmt.Fprintf(stderr, "\n--version alone prints the version. Exit codes: %d done, %d failed, %d wrong use, %d not found.\n", ExitOK, ExitFailed, ExitUsage, ExitNotFound)
 	}
 	return fs
 }

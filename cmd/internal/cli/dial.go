@@ -13,6 +13,7 @@ import (
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/quicnet/ackwatch"
 )
 
 // Dialer connects a command to a relay.
@@ -152,4 +153,9 @@ func FormatNamespace(ns wire.Namespace) string {
 		}
 	}
 	return strings.Join(fields, "/")
+}
+
+// Measure makes the connections tell what was acknowledged and what their controllers do.
+func (d *Dialer) Measure(acks *ackwatch.Sampler, controllers *quicnet.ControllerMonitor) {
+	d.config.Acks, d.config.Monitor = acks, controllers
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/internal/ops"
 )
 
 // WrongUse runs a command with each of the arguments, which are separated by spaces. Each must be told in one line that
@@ -70,3 +71,38 @@ func FlagsDocumented(t *testing.T, run cli.Run, command string) {
 		}
 	}
 }
+
+// MetricsDocumented compares the metrics of a command with their table in docs/operations.md, and looks for what is wrong
+// with their names. With UPDATE_DOCS set in the environment, it writes the table.
+func MetricsDocumented(t *testing.T, reg *ops.Registry, command string) {
+	problems, err := reg.Lint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+	table := ops.Table(reg.Metrics())
+	begin, end := "<!-- metrics of "+command+", by its test -->\n", "<!-- end -->"
+	text, err := os.ReadFile(operations)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), begin)
+	old, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s lacks the place for the metrics of %s", operations, command)
+	}
+	if old == table {
+		return
+	}
+	if os.Getenv("UPDATE_DOCS") == "" {
+		t.Fatalf("%s is not what the code has; run UPDATE_DOCS=1 go test ./cmd/%s", operations, command)
+	}
+	if err := os.WriteFile(operations, []byte(before+begin+table+end+after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBuild stands for what a program was made from where that must not show.
+var TestBuild = ops.Build{Version: "the version", Revision: "the commit", GoVersion: "the Go release"}

@@ -84,9 +84,9 @@ const (
 
 // Metrics are the histograms of frame delay of a process.
 type Metrics struct {
+	reg             *ops.Registry
 	delay, lateness *ops.Delays
 	odd             ops.Vec[ops.Counter]
-	objects, bytes  ops.Vec[ops.Counter]
 }
 
 // New adds the metrics to a registry.
@@ -95,13 +95,11 @@ func New(reg *ops.Registry) *Metrics {
 	priority := ops.Label{Name: "priority", Values: PriorityLabels()}
 	stage := ops.Label{Name: "stage", Values: Stages()}
 	return &Metrics{
+		reg:      reg,
 		delay:    reg.Delays("moq_frame_delay_seconds", "Delay of frames by stage of their way.", kind, priority, stage),
 		lateness: reg.Delays("moq_frame_lateness_seconds", "How much later frames came in than the frame that took the shortest way within the last minute; needs no clocks that agree.", kind, priority),
 		odd: reg.Counter("moq_frame_delay_odd_total", "Frames without a delay, by reason: no capture time, or one that cannot be right; and those with a negative one, which counts as 0.",
 			stage, ops.Label{Name: "reason", Values: []string{noCapture, implausible, negative}}),
-		objects: reg.Counter("moq_frame_objects_total", "Objects received, and handed to connections of subscribers.",
-			ops.Label{Name: "direction", Values: []string{"in", "out"}}, kind),
-		bytes: reg.Counter("moq_frame_received_bytes_total", "Payload bytes of objects received.", kind),
 	}
 }
 

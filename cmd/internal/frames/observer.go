@@ -13,8 +13,9 @@ import (
 
 // Observer measures what a relay does. It is a relay.Observer.
 type Observer struct {
-	metrics *Metrics
-	max     int // tracks with figures of their own
+	metrics        *Metrics
+	objects, bytes ops.Vec[ops.Counter]
+	max            int // tracks with figures of their own
 
 	mu     sync.Mutex // guards what follows
 	tracks map[*Track]struct{}
@@ -24,9 +25,15 @@ type Observer struct {
 const DefaultTracks = 1024
 
 // Observer returns an observer that keeps figures of maxTracks tracks by themselves, those that come first. All tracks
-// count in the metrics.
+// count in the metrics. It is called once.
 func (m *Metrics) Observer(maxTracks int) *Observer {
-	return &Observer{metrics: m, max: maxTracks, tracks: make(map[*Track]struct{})}
+	kind := ops.Label{Name: "kind", Values: kinds}
+	return &Observer{
+		metrics: m, max: maxTracks, tracks: make(map[*Track]struct{}),
+		objects: m.reg.Counter("moq_frame_objects_total", "Objects received, and handed to connections of subscribers.",
+			ops.Label{Name: "direction", Values: []string{"in", "out"}}, kind),
+		bytes: m.reg.Counter("moq_frame_received_bytes_total", "Payload bytes of objects received.", kind),
+	}
 }
 
 // Track implements relay.Observer.
@@ -41,7 +48,7 @@ func (o *Observer) Track(name wire.FullTrackName) relay.TrackObserver {
 	for p := range numSlots {
 		t.late[p] = o.metrics.lateness.With(kind, priorityLabel(p))
 	}
-	t.in, t.out, t.bytes = o.metrics.objects.With("in", kind), o.metrics.objects.With("out", kind), o.metrics.bytes.With(kind)
+	t.in, t.out, t.bytes = o.objects.With("in", kind), o.objects.With("out", kind), o.bytes.With(kind)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.tracks) < o.max {
