@@ -39,8 +39,8 @@
 //
 // # Versions
 //
-// The version is that of [ConnInfo].Protocol: draft-18, or draft-16. A session
-// speaks draft-18. If the peer speaks draft-16, where all requests share one control
+// The version is that of [ConnInfo].Protocol: draft-18, 19 or 16. A session
+// speaks draft-18 and 19, which differ in a few rules. If the peer speaks draft-16, where all requests share one control
 // stream and integers are those of QUIC, an adapter (conn16) stands between the
 // session and the connection and rewrites messages and the headers of objects in
 // both directions. Nothing above it knows: not the roles of requests, not the

@@ -81,7 +81,7 @@ func (s *Session) endAfter(d time.Duration) {
 
 // receiveGoAway takes a GOAWAY on the control stream.
 func (s *Session) receiveGoAway(m *wire.GoAway) error {
-	if err := m.Check(true, s.server); err != nil {
+	if err := m.Check(true, s.server, s.version); err != nil {
 		return s.failWire(err)
 	}
 	s.mu.Lock()

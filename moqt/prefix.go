@@ -92,7 +92,13 @@ func (r *prefixRequest) update(m *wire.RequestUpdate) error {
 //
 // "A SUBSCRIBE_NAMESPACE or SUBSCRIBE_TRACKS can be cancelled by closing the stream with either a FIN or RESET_STREAM."
 // [MOQT-18] Section 6.1, Subscribing to Namespaces
+//
+// Later a FIN only says that the peer will not change the request.
+// [MOQT-19] Section 3.3.2, Graceful Request Stream Closure
 func (r *prefixRequest) readEnd(err error) {
+	if err == io.EOF && r.h.s.version >= wire.Draft19 {
+		return
+	}
 	if err == io.EOF {
 		if r.h.claimAnswer() == nil {
 			r.h.abort(wire.StreamCancelled, ErrCancelled)
@@ -227,6 +233,9 @@ type IncomingSubscribeTracks struct {
 	Forward bool           // the Forward State that those PUBLISHes must have
 	Tokens  []wire.Token
 
+	// Params are what holds for those subscriptions unless PUBLISH_OK says something else. Draft-19 only.
+	Params wire.Params
+
 	r *prefixRequest
 }
 
@@ -235,6 +244,7 @@ func (s *Session) beginSubscribeTracks(h *handle, m *wire.SubscribeTracks) {
 		Prefix:  m.Prefix,
 		Forward: m.Params.Forward.Or(wire.DefaultForward),
 		Tokens:  m.Params.AuthTokens,
+		Params:  m.Params,
 	}
 	req.r = &prefixRequest{h: h, prefix: m.Prefix, tracks: req}
 	req.r.begin(req)

@@ -47,7 +47,7 @@ func (r *IncomingSubscribeTracks) Offer(ctx context.Context, req PublishRequest)
 		return nil, ErrBlocked
 	}
 	req.Paused = !r.Forward
-	p, err := r.r.h.s.publish(ctx, req, offerWait)
+	p, err := r.r.h.s.publish(ctx, req, offerWait, &r.Params)
 	if errors.Is(err, errNoStream) {
 		if err := r.r.block(req.Track); err != nil {
 			return nil, err

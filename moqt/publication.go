@@ -18,9 +18,10 @@ type Publication struct {
 	track wire.FullTrackName
 
 	// Fixed when the subscription is established.
-	alias   uint64
-	props   wire.TrackProperties
-	largest func() (wire.Location, bool)
+	alias    uint64
+	props    wire.TrackProperties
+	largest  func() (wire.Location, bool)
+	defaults wire.Params // what holds where PUBLISH_OK says nothing; see IncomingSubscribeTracks
 
 	mu          sync.Mutex // guards what follows; Session.mu and that of priorities may be taken with it held
 	state       PublicationState
@@ -198,7 +199,12 @@ func (p *Publication) setEstablished() {
 func (p *Publication) update(m *wire.RequestUpdate) error {
 	largest := p.largestNow()
 	p.mu.Lock()
-	refused := p.settle(&m.Params, largest)
+	var refused *RequestError
+	if m.Params.RangeFilter {
+		refused = errRangeFilter
+	} else {
+		refused = p.settle(&m.Params, largest)
+	}
 	if refused == nil {
 		for w := range p.writers {
 			w.rank(p.state)

@@ -22,11 +22,12 @@ type PublishRequest struct {
 
 // Publish offers a track. It waits for the answer: if it is no, the error is a [*RequestError].
 func (s *Session) Publish(ctx context.Context, req PublishRequest) (*Publication, error) {
-	return s.publish(ctx, req, 0)
+	return s.publish(ctx, req, 0, &wire.Params{})
 }
 
-// publish is Publish with a limit to how long a stream may take to be free, as in openRequestWithin.
-func (s *Session) publish(ctx context.Context, req PublishRequest, wait time.Duration) (*Publication, error) {
+// publish is Publish with a limit to how long a stream may take to be free, as in openRequestWithin. What the subscriber does not
+// say is as in defaults.
+func (s *Session) publish(ctx context.Context, req PublishRequest, wait time.Duration, defaults *wire.Params) (*Publication, error) {
 	props, err := req.Properties.Track(s.version)
 	if err != nil {
 		return nil, err
@@ -50,6 +51,12 @@ func (s *Session) publish(ctx context.Context, req PublishRequest, wait time.Dur
 	}
 	if req.Paused {
 		m.Params.Forward = wire.Some(false)
+	}
+	if s.version >= wire.Draft19 {
+		// "... PUBLISH messages resulting from this SUBSCRIBE_TRACKS will include the GROUP_ORDER parameter with the same value."
+		// [MOQT-19] Section 10.19, SUBSCRIBE_TRACKS
+		m.Params.GroupOrder = defaults.GroupOrder
+		p.defaults = *defaults
 	}
 	duplicate := false // two that asked at the same time
 	h, err := s.openRequestWithin(ctx, wait, p, func(id uint64) wire.Message {
@@ -96,6 +103,12 @@ func (s *Session) publish(ctx context.Context, req PublishRequest, wait time.Dur
 // [MOQT-18] Section 10.2.12, FORWARD Parameter
 func (p *Publication) published(params *wire.Params) {
 	params.Forward = wire.Some(params.Forward.Or(wire.DefaultForward))
+	fill(&params.ObjectDeliveryTimeout, p.defaults.ObjectDeliveryTimeout)
+	fill(&params.SubgroupDeliveryTimeout, p.defaults.SubgroupDeliveryTimeout)
+	fill(&params.SubscriberPriority, p.defaults.SubscriberPriority)
+	fill(&params.Filter, p.defaults.Filter)
+	fill(&params.GroupOrder, p.defaults.GroupOrder)
+	fill(&params.NewGroupRequest, p.defaults.NewGroupRequest)
 	largest := p.largestNow()
 	p.mu.Lock()
 	refused := p.settle(params, largest)
@@ -104,5 +117,12 @@ func (p *Publication) published(params *wire.Params) {
 	p.h.setStopRule(stopAtOnce)
 	if refused != nil {
 		p.done(wire.DoneSubscriptionEnded, refused.Reason)
+	}
+}
+
+// fill sets dst if it is absent.
+func fill[T any](dst *wire.Opt[T], def wire.Opt[T]) {
+	if !dst.IsSet() {
+		*dst = def
 	}
 }

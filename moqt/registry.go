@@ -158,14 +158,14 @@ func (s *Session) takeOffer(sub *Subscription) (old *Subscription, ok bool) {
 func (s *Session) publishes(track wire.FullTrackName) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.registry.publications[track] != nil
+	return s.registry.publications[track] != nil && !s.severalPerTrack()
 }
 
 // addPublication registers what this side sends. It returns what is in the way.
 func (s *Session) addPublication(p *Publication) (blocked *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old := s.registry.publications[p.track]; old != nil {
+	if old := s.registry.publications[p.track]; old != nil && !s.severalPerTrack() {
 		return old.h
 	}
 	s.registry.publications[p.track] = p
@@ -173,11 +173,21 @@ func (s *Session) addPublication(p *Publication) (blocked *handle) {
 	return nil
 }
 
+// severalPerTrack reports whether a track may have several subscriptions with the same roles.
+//
+// "An endpoint MAY have multiple concurrent subscriptions to the same Track, each identified by a unique Request ID."
+// [MOQT-19] Section 5.1, Subscriptions
+//
+// This side takes them from its subscribers. It does not ask for them itself.
+func (s *Session) severalPerTrack() bool { return s.version >= wire.Draft19 }
+
 func (s *Session) removePublication(p *Publication) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.registry.publications[p.track] == p {
 		delete(s.registry.publications, p.track)
+	}
+	if s.registry.publicationIDs[p.h.id] == p {
 		delete(s.registry.publicationIDs, p.h.id)
 	}
 }

@@ -74,6 +74,9 @@ type Peer struct {
 
 	// AuthTokenCache is how many bytes of authorization tokens it lets this side register (MAX_AUTH_TOKEN_CACHE_SIZE).
 	AuthTokenCache uint64
+
+	// MaxRequestUpdates is how many updates of one request it lets this side have unanswered; 0 is no limit. Draft-19 only.
+	MaxRequestUpdates uint64
 }
 
 // maxBigMessages is how many messages longer than smallMessage a session reads at once. Together with

@@ -171,6 +171,8 @@ func (s *Session) beginRequest(h *handle, m wire.Message, malformed error) error
 	case refused != nil:
 	case !s.servable(m):
 		refused = &RequestError{Code: wire.RequestDoesNotExist, Reason: "reserved namespace"}
+	case requestParams(m).RangeFilter:
+		refused = errRangeFilter
 	case malformed != nil:
 		refused = &RequestError{Code: wire.RequestMalformedTrack, Reason: malformed.Error()}
 	}
@@ -197,23 +199,54 @@ func (s *Session) beginRequest(h *handle, m wire.Message, malformed error) error
 	return nil
 }
 
+// errRangeFilter refuses a Range Filter, for which the peer has not been given leave.
+//
+// "Range Filters are only allowed if the setup option MAX_FILTER_RANGES is non-zero ... If this limit is exceeded, an
+// endpoint MUST reject this with REQUEST_ERROR with error code INVALID_FILTER."
+// [MOQT-19] Section 5.1.3, Range Filters
+var errRangeFilter = &RequestError{Code: wire.RequestInvalidFilter, Reason: "no range filters are allowed here"}
+
 // requestFields returns what all requests have.
 func requestFields(m wire.Message) (id uint64, tokens *[]wire.Token) {
+	return requestID(m), &requestParams(m).AuthTokens
+}
+
+func requestID(m wire.Message) uint64 {
 	switch m := m.(type) {
 	case *wire.Subscribe:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.Publish:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.Fetch:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.TrackStatus:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.PublishNamespace:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.SubscribeNamespace:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
 	case *wire.SubscribeTracks:
-		return m.RequestID, &m.Params.AuthTokens
+		return m.RequestID
+	}
+	panic("moqt: not a request: " + m.Type().String())
+}
+
+func requestParams(m wire.Message) *wire.Params {
+	switch m := m.(type) {
+	case *wire.Subscribe:
+		return &m.Params
+	case *wire.Publish:
+		return &m.Params
+	case *wire.Fetch:
+		return &m.Params
+	case *wire.TrackStatus:
+		return &m.Params
+	case *wire.PublishNamespace:
+		return &m.Params
+	case *wire.SubscribeNamespace:
+		return &m.Params
+	case *wire.SubscribeTracks:
+		return &m.Params
 	}
 	panic("moqt: not a request: " + m.Type().String())
 }

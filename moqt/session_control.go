@@ -139,6 +139,8 @@ func (s *Session) receiveSetup(m *wire.Setup) error {
 		Authority:      m.Authority.Or(info.Authority),
 		Path:           m.Path.Or(info.Path),
 		AuthTokenCache: m.MaxAuthTokenCacheSize.Or(0),
+
+		MaxRequestUpdates: m.MaxRequestUpdates.Or(0),
 	}
 	if !s.server {
 		peer.Authority, peer.Path = "", ""

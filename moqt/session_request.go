@@ -36,6 +36,7 @@ type handle struct {
 	over       bool            // role was told the end
 	answered   bool            // the first answer was sent or has arrived
 	updates    []pendingUpdate // of this side, in order
+	updated    signal          // updates has shrunk
 	goAway     GoAway          // of the peer
 	hasGoAway  bool
 	sentGoAway bool

@@ -41,7 +41,7 @@ func (h *handle) sendGoAway(uri string, timeout time.Duration) error {
 
 // receiveGoAway takes a GOAWAY on the request's stream.
 func (h *handle) receiveGoAway(m *wire.GoAway) error {
-	if err := m.Check(false, h.s.server); err != nil {
+	if err := m.Check(false, h.s.server, h.s.version); err != nil {
 		return err
 	}
 	h.mu.Lock()

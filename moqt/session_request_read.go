@@ -92,7 +92,7 @@ func (h *handle) dispatch(typ wire.MessageType, body []byte) error {
 		if !h.takeAnswer() {
 			return h.updateAnswered(m, updateAnswer{ok: m})
 		}
-		if err := m.Check(h.opener); err != nil {
+		if err := m.Check(h.opener, h.s.version); err != nil {
 			return err
 		}
 		return h.currentRole().answer(m, err)

@@ -35,6 +35,9 @@ func (h *handle) receiveUpdate(m *wire.RequestUpdate) error {
 		return h.refuseUpdate(refused)
 	}
 	m.Params.AuthTokens = tokens
+	if _, subscription := h.currentRole().(*Publication); m.Params.RangeFilter && !subscription {
+		return h.refuseUpdate(errRangeFilter)
+	}
 	return h.currentRole().update(m)
 }
 
@@ -69,8 +72,21 @@ func (h *handle) sendUpdate(ctx context.Context, params wire.Params, taken func(
 		return nil, err
 	}
 	u := pendingUpdate{answer: make(chan updateAnswer, 1), taken: taken}
-	if err := h.writeUpdate(m, u); err != nil {
-		return nil, err
+	for {
+		full, err := h.writeUpdate(m, u)
+		if err != nil {
+			return nil, err
+		}
+		if full == nil {
+			break
+		}
+		select {
+		case <-full:
+		case <-h.ctx.Done():
+			return nil, h.cause()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 	select {
 	case a := <-u.answer:
@@ -88,19 +104,28 @@ func (h *handle) sendUpdate(ctx context.Context, params wire.Params, taken func(
 }
 
 // writeUpdate writes an update and notes that its answer is to come. The answers come in the order of the updates, so the order of writing
-// and that of noting must be the same.
-func (h *handle) writeUpdate(m *wire.RequestUpdate, u pendingUpdate) error {
+// and that of noting must be the same. If the peer allows no further one now, full tells when there is one less.
+//
+// "The sender MUST NOT have more than MAX_REQUEST_UPDATES outstanding REQUEST_UPDATEs on any single request stream at a
+// time."
+// [MOQT-19] Section 10.3.1.7, MAX_REQUEST_UPDATES
+func (h *handle) writeUpdate(m *wire.RequestUpdate, u pendingUpdate) (full <-chan struct{}, err error) {
+	limit := h.s.Peer().MaxRequestUpdates
 	h.umu.Lock()
 	defer h.umu.Unlock()
 	h.mu.Lock()
 	if h.readClosed || h.ctx.Err() != nil {
 		h.mu.Unlock()
-		return h.cause()
+		return nil, h.cause()
+	}
+	if limit > 0 && uint64(len(h.updates)) >= limit {
+		defer h.mu.Unlock()
+		return h.updated.wait(), nil
 	}
 	h.updates = append(h.updates, u)
 	h.mu.Unlock()
 	m.RequestID = h.s.takeRequestID()
-	return h.send(m)
+	return nil, h.send(m)
 }
 
 // updateAnswered hands the answer to an update to who waits for it.
@@ -114,9 +139,10 @@ func (h *handle) updateAnswered(m wire.Message, a updateAnswer) error {
 	}
 	u := h.updates[0]
 	h.updates = h.updates[1:]
+	h.updated.fire()
 	h.mu.Unlock()
 	if a.ok != nil {
-		if err := a.ok.Check(wire.MsgRequestUpdate); err != nil {
+		if err := a.ok.Check(wire.MsgRequestUpdate, h.s.version); err != nil {
 			return err
 		}
 		if u.taken != nil {

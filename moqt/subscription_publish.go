@@ -31,6 +31,9 @@ func (s *Session) beginPublish(h *handle, m *wire.Publish) error {
 		return refuse(refused)
 	}
 	if !h.retryFor(func() *handle { return s.addOffer(sub) }) {
+		if s.severalPerTrack() { // and there is no code for a second one
+			return refuse(&RequestError{Code: wire.RequestUninterested, Reason: errDuplicate(false).Reason})
+		}
 		return refuse(errDuplicate(false))
 	}
 	if err := sub.bind(m.TrackAlias); err != nil {
@@ -49,7 +52,7 @@ func (r *IncomingPublish) Context() context.Context { return r.sub.h.ctx }
 func (r *IncomingPublish) Accept(params wire.Params) (*Subscription, error) {
 	sub := r.sub
 	ok := &wire.RequestOK{Params: params}
-	if err := ok.Check(wire.MsgPublish); err != nil {
+	if err := ok.Check(wire.MsgPublish, r.sub.s.version); err != nil {
 		return nil, err
 	}
 	if _, err := wire.AppendMessage(nil, ok, sub.s.version); err != nil {

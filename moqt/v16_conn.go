@@ -3,6 +3,7 @@ package moqt
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -115,7 +116,26 @@ func (c *conn16) AcceptUniStream(ctx context.Context) (ReceiveStream, error) {
 }
 
 // SendDatagram implements [Conn].
-func (c *conn16) SendDatagram(b []byte) error {
+func (c *conn16) SendDatagram(b []byte) error { return c.sendDatagram(b, c.Conn.SendDatagram) }
+
+// TellsAcks implements [AckTeller].
+func (c *conn16) TellsAcks() bool {
+	t, ok := c.Conn.(AckTeller)
+	return ok && t.TellsAcks()
+}
+
+// SendDatagramAcked implements [AckTeller].
+func (c *conn16) SendDatagramAcked(b []byte, acked func(at time.Time)) error {
+	return c.sendDatagram(b, func(b []byte) error {
+		if t, ok := c.Conn.(AckTeller); ok {
+			return t.SendDatagramAcked(b, acked)
+		}
+		return c.Conn.SendDatagram(b)
+	})
+}
+
+// sendDatagram rewrites a datagram and sends it.
+func (c *conn16) sendDatagram(b []byte, send func([]byte) error) error {
 	d, err := wire.ParseDatagram(b, adaptedVersion)
 	if err != nil {
 		return err
@@ -131,7 +151,7 @@ func (c *conn16) SendDatagram(b []byte) error {
 	if *scratch, err = d.Append((*scratch)[:0], wire.Draft16); err != nil {
 		return err
 	}
-	return c.Conn.SendDatagram(*scratch)
+	return send(*scratch)
 }
 
 // ReceiveDatagram implements [Conn].

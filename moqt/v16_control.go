@@ -289,15 +289,11 @@ func (c *conn16) usePeerID(id uint64) bool {
 	case id >= granted:
 		// "... the endpoint MUST close the session with an error of TOO_MANY_REQUESTS."
 		// [MOQT-16] Section 9.5, MAX_REQUEST_ID
-		c.s.fail(sessionTooManyRequests, "request id is above MAX_REQUEST_ID")
+		c.s.fail(wire.SessionTooManyRequests, "request id is above MAX_REQUEST_ID")
 		return false
 	}
 	return true
 }
-
-// sessionTooManyRequests is a code that only draft-16 has.
-// [MOQT-16] Section 3.5, Termination
-const sessionTooManyRequests wire.SessionCode = 0x7
 
 // readMessages reads the control stream after SETUP. in is the session's control stream.
 func (c *conn16) readMessages(r *messageReader, in SendStream) {

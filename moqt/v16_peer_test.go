@@ -175,7 +175,7 @@ func TestDraft16Violations(t *testing.T) {
 		// "If an endpoint receives MAX_REQUEST_ID message with an equal or smaller Request ID it MUST close the session ..."
 		{"MAX_REQUEST_ID does not grow", `15 0002 4064`, wire.SessionProtocolViolation},
 		// "... the endpoint MUST close the session with an error of TOO_MANY_REQUESTS."
-		{"above MAX_REQUEST_ID", `06 0009 4800 ` + demo + ` 00`, sessionTooManyRequests},
+		{"above MAX_REQUEST_ID", `06 0009 4800 ` + demo + ` 00`, wire.SessionTooManyRequests},
 		{"id of the other side", `06 0008 01 ` + demo + ` 00`, wire.SessionInvalidRequestID},
 		{"id twice", `06 0008 00 ` + demo + ` 00 06 0008 00 ` + demo + ` 00`, wire.SessionInvalidRequestID},
 		{"unknown message", `30 0000`, wire.SessionProtocolViolation},

@@ -2,6 +2,7 @@ package moqt
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -177,4 +178,11 @@ func (w *send16) item(out, b []byte) ([]byte, int, error) {
 // Reset implements [SendStream].
 func (w *send16) Reset(code uint64) {
 	w.SendStream.Reset(wire.StreamCodeTo16(wire.StreamCode(code)))
+}
+
+// OnAcked implements [AckTellerStream].
+func (w *send16) OnAcked(f func(at time.Time)) {
+	if t, ok := w.SendStream.(AckTellerStream); ok {
+		t.OnAcked(f)
+	}
 }

@@ -15,7 +15,7 @@ import (
 const alpnH3 = "h3"
 
 // defaultProtocols are the MOQT versions spoken, the preferred one first.
-var defaultProtocols = []string{"moqt-18", "moqt-16"}
+var defaultProtocols = []string{"moqt-18", "moqt-19", "moqt-16"}
 
 // MOQT session error codes that this package itself has to send.
 // [MOQT-18] Section 3.5, Termination

@@ -28,7 +28,7 @@ const defaultDialTimeout = 10 * time.Second
 type DialConfig struct {
 	TransportConfig
 
-	// Protocols are the MOQT versions offered, the preferred one first. Default: "moqt-18", "moqt-16".
+	// Protocols are the MOQT versions offered, the preferred one first. Default: "moqt-18", "moqt-19", "moqt-16".
 	Protocols []string
 
 	// Fingerprint pins the server's certificate; nothing else is checked then. Default: the certificate has to be

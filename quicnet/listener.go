@@ -38,7 +38,7 @@ type ListenConfig struct {
 	// Certificate is asked in every handshake. Required.
 	Certificate CertificateSource
 
-	// Protocols are the MOQT versions offered, the preferred one first: the server chooses. Default: "moqt-18", "moqt-16".
+	// Protocols are the MOQT versions offered, the preferred one first: the server chooses. Default: "moqt-18", "moqt-19", "moqt-16".
 	Protocols []string
 
 	// AllowedOrigins are the web pages whose scripts may connect, as "https://example.com" or, for another

@@ -68,7 +68,7 @@ func byCacheUse() ops.Series[*relay.Stats] {
 // exportLive shows the sessions that there are.
 func exportLive(reg *ops.Registry, r *relay.Relay) {
 	type live map[[2]string]int
-	labels := []ops.Label{{Name: "transport", Values: []string{"quic", "webtransport"}}, {Name: "version", Values: []string{"moqt-18", "moqt-16", "other"}}}
+	labels := []ops.Label{{Name: "transport", Values: []string{"quic", "webtransport"}}, {Name: "version", Values: []string{"moqt-18", "moqt-19", "moqt-16", "other"}}}
 	ops.Export(
 		reg, func() live {
 			n := make(live)

@@ -25,6 +25,8 @@ const (
 	RequestInvalidJoiningRequestID RequestCode = 0x32
 	RequestUnsupportedExtension    RequestCode = 0x33
 	RequestRedirect                RequestCode = 0x34
+	RequestConflictingFilters      RequestCode = 0x35 // draft-19
+	RequestInvalidFilter           RequestCode = 0x36 // draft-19
 )
 
 // String returns the draft's name, or the code in hex if it is unknown.
@@ -77,6 +79,10 @@ func (c RequestCode) name() string {
 		return "UNSUPPORTED_EXTENSION"
 	case RequestRedirect:
 		return "REDIRECT"
+	case RequestConflictingFilters:
+		return "CONFLICTING_FILTERS"
+	case RequestInvalidFilter:
+		return "INVALID_FILTER"
 	default:
 		return ""
 	}

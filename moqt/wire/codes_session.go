@@ -27,6 +27,9 @@ const (
 	SessionExpiredAuthToken         SessionCode = 0x18
 	SessionInvalidAuthority         SessionCode = 0x19
 	SessionMalformedAuthority       SessionCode = 0x1a
+	SessionTooManyRequestUpdates    SessionCode = 0x1b // draft-19
+
+	SessionTooManyRequests SessionCode = 0x7 // draft-16
 )
 
 // String returns the draft's name, or the code in hex if it is unknown.
@@ -83,6 +86,10 @@ func (c SessionCode) name() string {
 		return "INVALID_AUTHORITY"
 	case SessionMalformedAuthority:
 		return "MALFORMED_AUTHORITY"
+	case SessionTooManyRequestUpdates:
+		return "TOO_MANY_REQUEST_UPDATES"
+	case SessionTooManyRequests:
+		return "TOO_MANY_REQUESTS"
 	default:
 		return ""
 	}

@@ -2,7 +2,7 @@
 // Media over QUIC Transport into bytes and back.
 //
 // The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [MOQT-16]
-// draft-ietf-moq-transport-16, [LOC-04]
+// and [MOQT-19] the drafts 16 and 19 of it, [LOC-04]
 // draft-ietf-moq-loc-04, [LOC-02] draft-ietf-moq-loc-02.
 //
 // The package is pure: it reads and writes byte slices, keeps no goroutine, no
@@ -50,8 +50,8 @@
 //
 // # Versions
 //
-// Every function whose bytes depend on the draft takes a [Version]: [Draft18] or
-// [Draft16]. The control messages of draft-16 are a kind of their own,
+// Every function whose bytes depend on the draft takes a [Version]: [Draft18],
+// [Draft19] or [Draft16]. The control messages of draft-16 are a kind of their own,
 // [Message16], because they say which request they belong to. What another draft
 // needs, and where it goes:
 //

@@ -48,7 +48,7 @@ type Message interface {
 	// parse reads all fields. The reader keeps the first error.
 	parse(r *bodyReader)
 	// check fails with ErrInvalidValue if the message must not be sent.
-	check() error
+	check(v Version) error
 }
 
 // newMessage returns an empty message of the type, or nil if the type is unknown.
@@ -97,6 +97,17 @@ func newMessage(typ MessageType) Message {
 
 // Known reports whether the draft defines the type.
 func (t MessageType) Known() bool { return t.name() != "" }
+
+// knows reports whether the draft defines the type.
+func (v Version) knows(t MessageType) bool {
+	switch {
+	case v == Draft16:
+		return known16(t)
+	case v >= Draft19 && t == MsgPublishOK:
+		return false // "RESERVED (PUBLISH_OK in <= 17)": [MOQT-19] Section 10, Control Messages
+	}
+	return t.Known()
+}
 
 // OpensRequest reports whether a message of this type is the first on a request
 // stream. No other message may be.
@@ -187,7 +198,7 @@ func ConsumeFrameHeader(b []byte, v Version) (typ MessageType, size, n int, err 
 		return 0, 0, 0, err
 	}
 	typ = MessageType(x)
-	if known := typ.Known() && v != Draft16 || v == Draft16 && known16(typ); !known {
+	if !v.knows(typ) {
 		return 0, 0, 0, violation("unknown message type " + typ.String())
 	}
 	if len(b)-n < 2 {
@@ -204,7 +215,7 @@ func ConsumeFrameHeader(b []byte, v Version) (typ MessageType, size, n int, err 
 // so that the request can be answered.
 func ParseMessage(typ MessageType, body []byte, v Version) (Message, error) {
 	m := newMessage(typ)
-	if m == nil {
+	if m == nil || !v.knows(typ) {
 		return nil, violation("unknown message type " + typ.String())
 	}
 	r := bodyReader{b: body, v: v}
@@ -223,7 +234,7 @@ func ParseMessage(typ MessageType, body []byte, v Version) (Message, error) {
 // than [MaxMessageLen], and then returns b as it was.
 func AppendMessage(b []byte, m Message, v Version) ([]byte, error) {
 	start := len(b)
-	if err := m.check(); err != nil {
+	if err := m.check(v); err != nil {
 		return b, fmt.Errorf("%v: %w", m.Type(), err)
 	}
 	b = v.appendVarint(b, uint64(m.Type()))

@@ -187,7 +187,7 @@ func (r *bodyReader) setup16() *Setup {
 func AppendMessage16(b []byte, m *Message16) ([]byte, error) {
 	start := len(b)
 	if m.Message != nil {
-		if err := m.Message.check(); err != nil {
+		if err := m.Message.check(Draft18); err != nil {
 			return b, fmt.Errorf("%v: %w", m.Type, err)
 		}
 	}
@@ -367,6 +367,8 @@ func doneTo16(c DoneCode) DoneCode {
 func requestCodeTo16(c RequestCode) uint64 {
 	switch c {
 	case RequestGoingAway, RequestExcessiveLoad, RequestNamespaceTooLarge:
+		return uint64(RequestInternalError)
+	case RequestConflictingFilters, RequestInvalidFilter:
 		return uint64(RequestInternalError)
 	case RequestUnsupportedExtension:
 		return uint64(RequestNotSupported)

@@ -49,7 +49,7 @@ type Fetch struct {
 // Type returns MsgFetch.
 func (*Fetch) Type() MessageType { return MsgFetch }
 
-func (m *Fetch) check() error {
+func (m *Fetch) check(v Version) error {
 	switch m.FetchType {
 	case FetchStandalone:
 		if FetchLast(m.End).Less(m.Start) {
@@ -123,7 +123,7 @@ func (m *FetchOK) Check(start Location) error {
 	return nil
 }
 
-func (m *FetchOK) check() error { return m.Params.checkSent(paramsFetchOK) }
+func (m *FetchOK) check(v Version) error { return m.Params.checkSent(paramsFetchOK) }
 
 func (m *FetchOK) appendBody(b []byte, v Version) []byte {
 	b = append(b, boolByte(m.EndOfTrack))

@@ -17,11 +17,14 @@ func (*GoAway) Type() MessageType { return MsgGoAway }
 
 // Check reports what depends on where the message came from: the stream it was on,
 // and whether the receiver is the server.
-func (m *GoAway) Check(onControlStream, atServer bool) error {
+func (m *GoAway) Check(onControlStream, atServer bool, v Version) error {
 	// "If a server receives a GOAWAY with a non-zero New Session URI Length it MUST
 	// close the session with a PROTOCOL_VIOLATION."
 	if atServer && m.NewSessionURI != "" {
 		return violation("GOAWAY from a client names a URI")
+	}
+	if v >= Draft19 {
+		return nil
 	}
 	id, ok := m.RequestID.Get()
 	// "Request ID: Present only when sent on the control stream."
@@ -36,7 +39,7 @@ func (m *GoAway) Check(onControlStream, atServer bool) error {
 	return nil
 }
 
-func (m *GoAway) check() error {
+func (m *GoAway) check(v Version) error {
 	if len(m.NewSessionURI) > MaxURILen {
 		return fmt.Errorf("URI of %d bytes: %w", len(m.NewSessionURI), ErrInvalidValue)
 	}
@@ -47,7 +50,7 @@ func (m *GoAway) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, uint64(len(m.NewSessionURI)))
 	b = append(b, m.NewSessionURI...)
 	b = v.appendVarint(b, uint64(m.Timeout))
-	if id, ok := m.RequestID.Get(); ok {
+	if id, ok := m.RequestID.Get(); ok && v < Draft19 {
 		b = v.appendVarint(b, id)
 	}
 	return b
@@ -59,7 +62,7 @@ func (m *GoAway) parse(r *bodyReader) {
 	// PROTOCOL_VIOLATION."
 	m.NewSessionURI = string(r.bytes(MaxURILen, "new session URI"))
 	m.Timeout = Millis(r.varint())
-	if r.err == nil && len(r.b) > 0 {
+	if r.err == nil && len(r.b) > 0 && r.v < Draft19 { // [MOQT-19] Section 10.4, GOAWAY has none
 		m.RequestID = Some(r.varint())
 	}
 }

@@ -12,7 +12,7 @@ type PublishNamespace struct {
 // Type returns MsgPublishNamespace.
 func (*PublishNamespace) Type() MessageType { return MsgPublishNamespace }
 
-func (m *PublishNamespace) check() error { return m.Params.checkSent(paramsPublishNamespace) }
+func (m *PublishNamespace) check(v Version) error { return m.Params.checkSent(paramsPublishNamespace) }
 
 func (m *PublishNamespace) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -39,7 +39,9 @@ type SubscribeNamespace struct {
 // Type returns MsgSubscribeNamespace.
 func (*SubscribeNamespace) Type() MessageType { return MsgSubscribeNamespace }
 
-func (m *SubscribeNamespace) check() error { return m.Params.checkSent(paramsSubscribeNamespace) }
+func (m *SubscribeNamespace) check(v Version) error {
+	return m.Params.checkSent(paramsSubscribeNamespace)
+}
 
 func (m *SubscribeNamespace) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -66,7 +68,9 @@ type SubscribeTracks struct {
 // Type returns MsgSubscribeTracks.
 func (*SubscribeTracks) Type() MessageType { return MsgSubscribeTracks }
 
-func (m *SubscribeTracks) check() error { return m.Params.checkSent(paramsSubscribeTracks) }
+func (m *SubscribeTracks) check(v Version) error {
+	return m.Params.checkSent(paramsSubscribeTracks.in(v, MsgSubscribeTracks, false))
+}
 
 func (m *SubscribeTracks) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -77,7 +81,7 @@ func (m *SubscribeTracks) appendBody(b []byte, v Version) []byte {
 func (m *SubscribeTracks) parse(r *bodyReader) {
 	m.RequestID = r.varint()
 	m.Prefix = r.namespace()
-	m.Params = r.params(paramsSubscribeTracks)
+	m.Params = r.params(paramsSubscribeTracks.in(r.v, MsgSubscribeTracks, false))
 }
 
 // NamespaceAdded is the draft's NAMESPACE message: on the stream of a
@@ -91,7 +95,7 @@ type NamespaceAdded struct {
 // Type returns MsgNamespace.
 func (*NamespaceAdded) Type() MessageType { return MsgNamespace }
 
-func (m *NamespaceAdded) check() error { return nil }
+func (m *NamespaceAdded) check(v Version) error { return nil }
 
 func (m *NamespaceAdded) appendBody(b []byte, v Version) []byte { return m.Suffix.append(b, v) }
 
@@ -107,7 +111,7 @@ type NamespaceDone struct {
 // Type returns MsgNamespaceDone.
 func (*NamespaceDone) Type() MessageType { return MsgNamespaceDone }
 
-func (m *NamespaceDone) check() error { return nil }
+func (m *NamespaceDone) check(v Version) error { return nil }
 
 func (m *NamespaceDone) appendBody(b []byte, v Version) []byte { return m.Suffix.append(b, v) }
 
@@ -125,7 +129,7 @@ type PublishBlocked struct {
 // Type returns MsgPublishBlocked.
 func (*PublishBlocked) Type() MessageType { return MsgPublishBlocked }
 
-func (m *PublishBlocked) check() error { return m.Track.check() }
+func (m *PublishBlocked) check(v Version) error { return m.Track.check() }
 
 func (m *PublishBlocked) appendBody(b []byte, v Version) []byte { return m.Track.append(b, v) }
 

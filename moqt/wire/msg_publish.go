@@ -14,7 +14,9 @@ type Publish struct {
 // Type returns MsgPublish.
 func (*Publish) Type() MessageType { return MsgPublish }
 
-func (m *Publish) check() error { return checkTrackRequest(m.Track, &m.Params, paramsPublish) }
+func (m *Publish) check(v Version) error {
+	return checkTrackRequest(m.Track, &m.Params, paramsPublish.in(v, MsgPublish, false))
+}
 
 func (m *Publish) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -28,7 +30,7 @@ func (m *Publish) parse(r *bodyReader) {
 	m.RequestID = r.varint()
 	m.Track = r.fullTrackName()
 	m.TrackAlias = r.varint()
-	m.Params = r.params(paramsPublish)
+	m.Params = r.params(paramsPublish.in(r.v, MsgPublish, false))
 	m.Properties = r.trackProperties()
 }
 
@@ -50,7 +52,7 @@ type PublishDone struct {
 // Type returns MsgPublishDone.
 func (*PublishDone) Type() MessageType { return MsgPublishDone }
 
-func (m *PublishDone) check() error { return nil }
+func (m *PublishDone) check(v Version) error { return nil }
 
 func (m *PublishDone) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, uint64(m.Status))

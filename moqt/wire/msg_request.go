@@ -26,7 +26,7 @@ func (m *RequestUpdate) Check(of MessageType) error {
 	return m.Params.checkReceived(allowed)
 }
 
-func (m *RequestUpdate) check() error { return m.Params.checkSent(paramsAnyUpdate) }
+func (m *RequestUpdate) check(v Version) error { return m.Params.checkSent(paramsAnyUpdate) }
 
 func (m *RequestUpdate) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -51,8 +51,8 @@ type RequestOK struct {
 func (*RequestOK) Type() MessageType { return MsgRequestOK }
 
 // Check reports whether the answer fits the message it answers, which has type to.
-func (m *RequestOK) Check(to MessageType) error {
-	allowed, ok := replyParams(to)
+func (m *RequestOK) Check(to MessageType, v Version) error {
+	allowed, ok := replyParams(to, v)
 	if !ok {
 		return violation("REQUEST_OK in answer to " + to.String())
 	}
@@ -65,7 +65,7 @@ func (m *RequestOK) Check(to MessageType) error {
 	return m.Params.checkReceived(allowed)
 }
 
-func (m *RequestOK) check() error { return m.Params.checkSent(paramsAnyOK) }
+func (m *RequestOK) check(v Version) error { return m.Params.checkSent(paramsAnyOK) }
 
 func (m *RequestOK) appendBody(b []byte, v Version) []byte {
 	b = m.Params.append(b, v)
@@ -123,7 +123,7 @@ func (m *RequestError) Check(to MessageType, atServer bool) error {
 	return nil
 }
 
-func (m *RequestError) check() error {
+func (m *RequestError) check(v Version) error {
 	if (m.Code == RequestRedirect) != (m.Redirect != nil) {
 		return fmt.Errorf("redirect does not go with code %v: %w", m.Code, ErrInvalidValue)
 	}

@@ -17,6 +17,7 @@ const (
 	SetupMaxAuthTokenCacheSize = 0x04
 	SetupAuthority             = 0x05
 	SetupImplementation        = 0x07
+	SetupMaxRequestUpdates     = 0x08 // draft-19
 )
 
 // Setup is the first message of each peer, on its control stream.
@@ -27,6 +28,7 @@ type Setup struct {
 	Authority             Opt[string] // authority of the URI; client, native QUIC
 	AuthTokens            []Token     // in order
 	MaxAuthTokenCacheSize Opt[uint64] // bytes; default 0
+	MaxRequestUpdates     Opt[uint64] // unanswered on one stream; 0 is no limit
 	Implementation        Opt[string] // name and version of the peer's software; not to be trusted
 
 	// Other holds the options this package does not know, in order of type. They must
@@ -64,7 +66,7 @@ func (m *Setup) Check(atServer, webTransport bool) error {
 	return nil
 }
 
-func (m *Setup) check() error {
+func (m *Setup) check(v Version) error {
 	for _, t := range m.AuthTokens {
 		if err := t.check(); err != nil {
 			return err
@@ -93,6 +95,9 @@ func (m *Setup) options(v Version) []Property {
 	}
 	if s, ok := m.Implementation.Get(); ok {
 		list = append(list, Property{Type: SetupImplementation, Bytes: []byte(s)})
+	}
+	if x, ok := m.MaxRequestUpdates.Get(); ok {
+		list = append(list, Property{Type: SetupMaxRequestUpdates, Uint: x})
 	}
 	return append(list, m.Other...)
 }
@@ -157,6 +162,9 @@ func (m *Setup) setOption(r *bodyReader, p Property) {
 	case SetupImplementation:
 		once(m.Implementation.ok)
 		m.Implementation = Some(string(p.Bytes))
+	case SetupMaxRequestUpdates:
+		once(m.MaxRequestUpdates.ok)
+		m.MaxRequestUpdates = Some(p.Uint)
 	default:
 		p.Bytes = bytes.Clone(p.Bytes)
 		m.Other = append(m.Other, p)

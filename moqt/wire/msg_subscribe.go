@@ -12,7 +12,9 @@ type Subscribe struct {
 // Type returns MsgSubscribe.
 func (*Subscribe) Type() MessageType { return MsgSubscribe }
 
-func (m *Subscribe) check() error { return checkTrackRequest(m.Track, &m.Params, paramsSubscribe) }
+func (m *Subscribe) check(v Version) error {
+	return checkTrackRequest(m.Track, &m.Params, paramsSubscribe)
+}
 
 func checkTrackRequest(t FullTrackName, p *Params, allowed ParamSet) error {
 	if err := t.check(); err != nil {
@@ -45,7 +47,9 @@ type TrackStatus struct {
 // Type returns MsgTrackStatus.
 func (*TrackStatus) Type() MessageType { return MsgTrackStatus }
 
-func (m *TrackStatus) check() error { return checkTrackRequest(m.Track, &m.Params, paramsTrackStatus) }
+func (m *TrackStatus) check(v Version) error {
+	return checkTrackRequest(m.Track, &m.Params, paramsTrackStatus)
+}
 
 func (m *TrackStatus) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.RequestID)
@@ -71,7 +75,7 @@ type SubscribeOK struct {
 // Type returns MsgSubscribeOK.
 func (*SubscribeOK) Type() MessageType { return MsgSubscribeOK }
 
-func (m *SubscribeOK) check() error { return m.Params.checkSent(paramsSubscribeOK) }
+func (m *SubscribeOK) check(v Version) error { return m.Params.checkSent(paramsSubscribeOK) }
 
 func (m *SubscribeOK) appendBody(b []byte, v Version) []byte {
 	b = v.appendVarint(b, m.TrackAlias)

@@ -26,6 +26,21 @@ const (
 	ParamTrackNamespacePrefix    ParamType = 0x34
 )
 
+// Range Filters may repeat, as tokens may.
+//
+// [MOQT-19] Section 5.1.3, Range Filters
+const (
+	paramSubgroupFilter       ParamType = 0x25
+	paramObjectIDFilter       ParamType = 0x26
+	paramPriorityFilter       ParamType = 0x27
+	paramObjectPropertyFilter ParamType = 0x28
+	paramTrackPropertyFilter  ParamType = 0x29
+)
+
+func (t ParamType) mayRepeat(v Version) bool {
+	return t == ParamAuthorizationToken || v >= Draft19 && paramSubgroupFilter <= t && t <= paramTrackPropertyFilter
+}
+
 // String returns the draft's name, or the type in hex if it is unknown.
 func (t ParamType) String() string {
 	for _, n := range paramNames {
@@ -83,6 +98,10 @@ type Params struct {
 	GroupOrder              Opt[GroupOrder]
 	NewGroupRequest         Opt[uint64] // largest known group + 1, or 0
 	TrackNamespacePrefix    Opt[Namespace]
+
+	// RangeFilter is set if the peer has sent a Range Filter of draft-19, which it must not: MAX_FILTER_RANGES is 0. The request
+	// is refused with INVALID_FILTER. It is never sent.
+	RangeFilter bool
 }
 
 // ParamSet is a set of parameter types.
@@ -282,7 +301,7 @@ func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 			r.fail(violation("type of parameter is above 2^64-1"))
 		}
 		typ += ParamType(delta)
-		if i > 0 && delta == 0 && typ != ParamAuthorizationToken {
+		if i > 0 && delta == 0 && !typ.mayRepeat(v) {
 			r.fail(violation(typ.String() + " is repeated"))
 		}
 		r.param(typ, &p)
@@ -327,6 +346,13 @@ func (r *bodyReader) param(typ ParamType, p *Params) {
 		p.NewGroupRequest = Some(r.varint())
 	case ParamTrackNamespacePrefix:
 		p.TrackNamespacePrefix = Some(r.namespace())
+	case paramSubgroupFilter, paramObjectIDFilter, paramPriorityFilter, paramObjectPropertyFilter, paramTrackPropertyFilter:
+		if r.v < Draft19 {
+			r.fail(violation("unknown parameter " + typ.String()))
+			return
+		}
+		r.bytes(MaxMessageLen, "range filter")
+		p.RangeFilter = true
 	default:
 		// "An endpoint that receives an unknown Message Parameter MUST close the
 		// session with PROTOCOL_VIOLATION." [MOQT-18] Section 10.2, Message Parameters

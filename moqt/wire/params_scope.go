@@ -40,18 +40,42 @@ const (
 	paramsAnyUpdate              = paramsUpdateSubscription | paramsUpdateFetch | paramsUpdatePrefix
 )
 
+// in returns s as a draft has it; m is the message, or the request whose answer it is.
+//
+// "Any Parameter that can be specified on a Subscription (ie: in SUBSCRIBE) is valid in SUBSCRIBE_TRACKS ..."
+// "The GROUP_ORDER parameter (Parameter Type 0x22) is a uint8. It MAY appear in a SUBSCRIBE, SUBSCRIBE_TRACKS, or FETCH."
+// [MOQT-19] Section 10.19.1, Parameters on SUBSCRIBE_TRACKS; Section 10.2.8, GROUP ORDER Parameter
+//
+// The same section lets PUBLISH have GROUP_ORDER.
+func (s ParamSet) in(v Version, m MessageType, answer bool) ParamSet {
+	switch {
+	case v < Draft19:
+	case answer && m == MsgPublish:
+		return s &^ hasGroupOrder
+	case answer && (m == MsgPublishNamespace || m == MsgSubscribeNamespace || m == MsgSubscribeTracks):
+		// "It MAY appear in SUBSCRIBE_OK, PUBLISH, PUBLISH_OK, SUBSCRIBE_NAMESPACE_OK, SUBSCRIBE_TRACKS_OK,
+		// PUBLISH_NAMESPACE_OK, or REQUEST_UPDATE_OK." [MOQT-19] Section 10.2.15, EXPIRES Parameter
+		return s | hasExpires
+	case m == MsgSubscribeTracks:
+		return s | paramsSubscribe
+	case m == MsgPublish:
+		return s | hasGroupOrder
+	}
+	return s
+}
+
 // replyParams returns what a REQUEST_OK that answers a message of type to may hold.
 // ok is false if no REQUEST_OK answers such a message.
-func replyParams(to MessageType) (s ParamSet, ok bool) {
+func replyParams(to MessageType, v Version) (s ParamSet, ok bool) {
 	switch to {
 	case MsgPublish:
-		return paramsPublishOK, true
+		return paramsPublishOK.in(v, to, true), true
 	case MsgRequestUpdate:
 		return paramsRequestUpdateOK, true
 	case MsgTrackStatus:
 		return paramsTrackStatusOK, true
 	case MsgPublishNamespace, MsgSubscribeNamespace, MsgSubscribeTracks:
-		return paramsNamespaceOK, true
+		return paramsNamespaceOK.in(v, to, true), true
 	default:
 		return 0, false
 	}

@@ -33,7 +33,7 @@ func TestParamScopes(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return m.(*RequestOK).Check(to)
+			return m.(*RequestOK).Check(to, Draft18)
 		}
 	}
 	update := func(of MessageType) func(params string) error {

@@ -201,11 +201,11 @@ func (c *jContext) check(t testing.TB, m Message) error {
 		}
 	case *GoAway:
 		if c.Stream != "" {
-			return m.Check(c.Stream == "control", atServer)
+			return m.Check(c.Stream == "control", atServer, Draft18)
 		}
 	case *RequestOK:
 		if c.Answers != "" {
-			return m.Check(messageType(t, c.Answers))
+			return m.Check(messageType(t, c.Answers), Draft18)
 		}
 	case *RequestError:
 		if c.Answers != "" {

@@ -7,6 +7,7 @@ type Version uint8
 const (
 	Draft16 Version = 16 // draft-ietf-moq-transport-16; for its control messages see [Message16]
 	Draft18 Version = 18 // draft-ietf-moq-transport-18
+	Draft19 Version = 19 // draft-ietf-moq-transport-19
 )
 
 // quicVarints reports whether integers are those of QUIC (RFC 9000, Section 16) instead of vi64.
@@ -21,6 +22,8 @@ func (v Version) ALPN() string {
 		return "moqt-16"
 	case Draft18:
 		return "moqt-18"
+	case Draft19:
+		return "moqt-19"
 	default:
 		return ""
 	}
@@ -41,6 +44,8 @@ func VersionFromALPN(name string) (Version, bool) {
 		return Draft16, true
 	case "moqt-18":
 		return Draft18, true
+	case "moqt-19":
+		return Draft19, true
 	default:
 		return 0, false
 	}
