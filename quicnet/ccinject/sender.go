@@ -11,6 +11,11 @@ import (
 // Controllers know nothing by then, and must not be in its way.
 const handshakeWindow = 10
 
+// beginning is how many packets are in flight when a connection really begins to send. The few small ones before, such as
+// a session's set-up, are marked as those of the handshake: they say nothing about the path, and the low rate
+// of a lone packet would slow the start of the data down by several round trips.
+const beginning = 3
+
 // sender is the controller that quic-go sees: it turns quic-go's calls into those of a
 // cc.Controller. All of it belongs to the goroutine of the connection.
 type sender struct {
@@ -30,6 +35,7 @@ type sender struct {
 	dry     dryness
 	dryAt   time.Duration // when the sender last ran dry
 
+	begun      bool          // see beginning
 	newestSent time.Duration // latest send time among acknowledged packets
 	estimate   estimator     // ctl, if it is one
 	vitals     vitals
@@ -80,6 +86,7 @@ func (s *sender) reset() {
 	s.dryAt, s.newestSent = -1, 0
 	s.pending.reset()
 	s.pending.acked = s.pending.acked[:0]
+	s.begun = false
 	s.log = sentLog{ring: s.log.ring}
 	clear(s.log.ring)
 	s.lastPTO = 0
@@ -182,7 +189,8 @@ func (s *sender) OnPacketSent(t instant, inFlight, number, bytes int64, ackElici
 	}
 	s.reconcile(before)
 
-	handshake := !*s.confirmed
+	s.begun = s.begun || before >= beginning*s.mtu
+	handshake := !*s.confirmed || !s.begun
 	s.tally.bytesSent += bytes
 	if ackEliciting {
 		s.log.add(sentPacket{

@@ -77,6 +77,7 @@ func newTestSender(t *testing.T) *testSender {
 	}
 	send.reset()
 	send.install()
+	send.begun = true
 	ts := &testSender{send, t, s, time.Now()}
 	// Fix the base, with quic-go's times below zero as they are in virtual time.
 	send.since(ts.instant())
@@ -334,6 +335,30 @@ func TestECNHook(t *testing.T) {
 			"10ms ack [0 1] bytes 1968 lowest 2 in flight 2000 to 0 lost 0 handshake false")
 		if want := []string{"sent 0 3", "acked 2, 1 0 1", "lost 3"}; !slices.Equal(stock.lines, want) {
 			t.Errorf("quic-go got %q, want %q", stock.lines, want)
+		}
+	})
+}
+
+// What is sent before there is data counts as part of the handshake: a lone packet's low rate
+// says nothing about the path.
+func TestBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newTestSender(t)
+		s.begun = false
+		s.send(0)
+		s.ack(10*time.Millisecond, nil, 0)
+		s.send(1, 2, 3, 4, 5, 6)
+		handshakes := 0
+		for _, l := range s.script.lines {
+			if strings.HasPrefix(l, "sent ") && strings.HasSuffix(l, "handshake true") {
+				handshakes++
+			}
+		}
+		if handshakes != 5 || !s.begun { // 4000 bytes are more than three packets
+			t.Errorf("begun %v, with %d packets marked:\n%s", s.begun, handshakes, strings.Join(s.script.lines, "\n"))
+		}
+		if !slices.ContainsFunc(s.script.lines, func(l string) bool { return strings.Contains(l, "ack [0]") && strings.HasSuffix(l, "handshake true") }) {
+			t.Errorf("the lone packet's ACK is not marked:\n%s", strings.Join(s.script.lines, "\n"))
 		}
 	})
 }
