@@ -93,6 +93,10 @@ type Config struct {
 	// PushErasMax is the number of eras of continued growth in pushing after
 	// which initial is entered. 0 means no limit. Default 0.
 	PushErasMax int
+	// PushNeedsData puts a push off, in cruising, until there is data to push with:
+	// without, the push finds nothing out, and since it is no failure either,
+	// another one follows the next recovery. Default true.
+	PushNeedsData bool
 	// ProbeECNSticky uses AlphaProbeECN as soon as a CE mark was ever seen,
 	// instead of after a cycle that ended by marks. Default false.
 	ProbeECNSticky bool
@@ -172,8 +176,13 @@ type Config struct {
 	StaleRate bool
 }
 
-// Default returns what the name "c4" stands for: at present Draft05.
-func Default() Config { return Draft05() }
+// Default returns what the name "c4" stands for: Draft05, with pushes that wait
+// for data.
+func Default() Config {
+	c := Draft05()
+	c.PushNeedsData = true
+	return c
+}
 
 // Draft04 returns the behaviour of the reference implementation, draft -04,
 // "c4-draft04". It exists to tell regressions from deliberate changes.

@@ -27,7 +27,9 @@ func (c *Controller) enterCruising() {
 	c.resetEra() // before alpha, see there
 	if c.cruising.erasLeft == 0 {
 		c.cruising.erasLeft = c.cfg.CruiseEras
-		if c.recovery.level == levelECN {
+		// "level 2: pushing at 25%, spend at most 1 cycle in cruising before
+		// pushing" [C4-DESIGN] Adaptation to ECN/L4S
+		if c.recovery.level == levelECN || c.recovery.level > levelDefault {
 			c.cruising.erasLeft = 1
 		}
 	}
@@ -37,8 +39,8 @@ func (c *Controller) enterCruising() {
 	}
 }
 
-// cruisingEraEnd moves on to probing once it is time and there is data to probe
-// with.
+// cruisingEraEnd moves on to probing, or to the push that was put off, once it is
+// time and there is data to do it with.
 //
 // "If it is [app limited], C4 will remain in cruising state until the
 // application finally sends more data, and will only enter the pushing
@@ -49,7 +51,12 @@ func (c *Controller) cruisingEraEnd() {
 		c.cruising.erasLeft--
 	}
 	c.resetEra()
-	if c.cruising.erasLeft == 0 && !c.appLimited() {
-		c.enterProbing()
+	if c.cruising.erasLeft > 0 || c.appLimited() {
+		return
 	}
+	if c.recovery.level > levelDefault { // a push was put off
+		c.enterPushing()
+		return
+	}
+	c.enterProbing()
 }

@@ -102,12 +102,20 @@ func (c *Controller) exitRecovery() {
 	switch {
 	case c.recovery.level > levelMax:
 		c.enterInitial(cc.CauseGrowth)
-	case c.recovery.level > levelDefault:
+	case c.recovery.level > levelDefault && !c.pushHasToWait():
 		c.enterPushing()
 	default:
 		c.enterCruising()
 	}
 }
+
+// pushHasToWait reports whether a push would begin without data to push with.
+//
+// "If it is [app limited], C4 will remain in cruising state until the
+// application finally sends more data, and will only enter the pushing
+// state when the last period was not application limited."
+// [C4-DESIGN] Coordinated Pushing. [C4-REF] asks before probing only.
+func (c *Controller) pushHasToWait() bool { return c.cfg.PushNeedsData && c.appLimited() }
 
 // queued notes that the state being left has queued about that much.
 func (c *Controller) queued(backlog Coef) {
