@@ -52,7 +52,7 @@ func (w *FetchWriter) open() error {
 	}
 	w.stream = stream
 	w.entry = w.s.priorities.add(w.key(), stream)
-	context.AfterFunc(stream.Context(), func() { w.s.priorities.remove(w.entry) })
+	context.AfterFunc(stream.Context(), func() { w.s.priorities.remove(w.entry, false) })
 	return nil
 }
 
@@ -178,7 +178,7 @@ func (w *FetchWriter) write(b []byte) error {
 	if w.h.ctx.Err() != nil {
 		return w.h.cause()
 	}
-	_, err := w.stream.Write(b)
+	_, err := w.s.priorities.write(w.entry, b)
 	return err
 }
 
@@ -190,7 +190,7 @@ func (w *FetchWriter) Write(b []byte) (int, error) {
 	if w.h.ctx.Err() != nil {
 		return 0, w.h.cause()
 	}
-	n, err := w.stream.Write(b)
+	n, err := w.s.priorities.write(w.entry, b)
 	w.left -= uint64(n)
 	return n, err
 }

@@ -2,6 +2,7 @@ package moqt
 
 import (
 	"sync"
+	"time"
 
 	"github.com/moq-c4/moq-c4/priority"
 )
@@ -17,9 +18,27 @@ type rankedStream = priority.Entry[SendStream]
 func (p *priorities) add(k priority.Key, stream SendStream) *rankedStream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.ranking.Add(k, stream)
+	e := p.ranking.Add(k, stream, time.Now())
 	p.apply()
 	return e
+}
+
+// maxBuffered is what transports may take from a writer and keep, in bytes: about a packet. Of a larger write they have
+// sent something when it ends.
+const maxBuffered = 1500
+
+// write writes to the stream, which has its place while the bytes wait.
+func (p *priorities) write(e *rankedStream, b []byte) (int, error) {
+	p.mu.Lock()
+	p.ranking.Start(e, time.Now())
+	p.apply()
+	p.mu.Unlock()
+	n, err := e.Value.Write(b)
+	p.mu.Lock()
+	p.ranking.Stop(e, n > maxBuffered, time.Now())
+	p.apply()
+	p.mu.Unlock()
+	return n, err
 }
 
 func (p *priorities) move(e *rankedStream, k priority.Key) {
@@ -29,10 +48,11 @@ func (p *priorities) move(e *rankedStream, k priority.Key) {
 	p.apply()
 }
 
-func (p *priorities) remove(e *rankedStream) {
+// remove takes a stream out that has ended. What is left of one that was not abandoned is still sent in its turn.
+func (p *priorities) remove(e *rankedStream, abandoned bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.ranking.Remove(e)
+	p.ranking.Remove(e, abandoned)
 	p.apply()
 }
 

@@ -249,6 +249,12 @@ func TestPriorities(t *testing.T) {
 		wantUrgencies(st, "updated", map[*SubgroupWriter]uint8{audio: 1, g1: 2, g2: 3, urgent: 4})
 		audio.Close()
 		g1.Reset(wire.StreamCancelled)
+		wantUrgencies(st, "an abandoned stream goes at once, of one that was closed something may be left",
+			map[*SubgroupWriter]uint8{g2: 2, urgent: 3})
+		time.Sleep(time.Second)
+		for _, w := range []*SubgroupWriter{urgent, g2} {
+			w.WriteObject(ObjectHeader{}, nil)
+		}
 		wantUrgencies(st, "streams go", map[*SubgroupWriter]uint8{g2: 1, urgent: 2})
 		if first := g2.stream.(*PipeStream).Priorities()[0]; first == 0 {
 			st.Error("a data stream had the urgency of control streams")

@@ -24,6 +24,7 @@ type SubgroupWriter struct {
 	header [wire.MaxStreamHeaderLen]byte // what of it was not written is header[:held]
 	held   int
 	ended  bool // Close or Reset was called
+	closed bool // Close was
 }
 
 // OpenSubgroup opens a stream for objects of a subgroup. It blocks while the peer allows no more streams. It fails with
@@ -92,7 +93,10 @@ func (w *SubgroupWriter) forget() {
 	w.p.mu.Lock()
 	delete(w.p.writers, w)
 	w.p.mu.Unlock()
-	w.p.s.priorities.remove(w.entry)
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	w.p.s.priorities.remove(w.entry, !closed)
 }
 
 // joinLimit is up to how many bytes a header and what follows are copied together, to go out in one packet.
@@ -117,7 +121,7 @@ func (w *SubgroupWriter) Write(b []byte) (int, error) {
 	defer putBuffer(scratch)
 	head, n := w.takeHeader((*scratch)[:0])
 	if n == 0 {
-		return w.stream.Write(b)
+		return w.send(b)
 	}
 	return w.write(head, b, true)
 }
@@ -128,7 +132,7 @@ func (w *SubgroupWriter) write(head, b []byte, first bool) (int, error) {
 	if together {
 		head = append(head, b...)
 	}
-	if _, err := w.stream.Write(head); err != nil {
+	if _, err := w.send(head); err != nil {
 		return 0, err
 	}
 	if first {
@@ -137,8 +141,10 @@ func (w *SubgroupWriter) write(head, b []byte, first bool) (int, error) {
 	if together {
 		return len(b), nil
 	}
-	return w.stream.Write(b)
+	return w.send(b)
 }
+
+func (w *SubgroupWriter) send(b []byte) (int, error) { return w.p.s.priorities.write(w.entry, b) }
 
 // WriteObject sends an object. Ids must rise. It does not go together with Write on the same stream.
 func (w *SubgroupWriter) WriteObject(h ObjectHeader, payload []byte) error {
@@ -170,7 +176,7 @@ func (w *SubgroupWriter) Close() error {
 		}
 	}
 	w.mu.Lock()
-	w.ended = true
+	w.ended, w.closed = true, true
 	w.mu.Unlock()
 	return w.stream.Close()
 }

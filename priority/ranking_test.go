@@ -32,12 +32,12 @@ func (rt *rankTest) poll() {
 }
 
 func (rt *rankTest) add(name string, k Key) {
-	rt.entries[name] = rt.r.Add(k, name)
+	rt.entries[name] = rt.r.Add(k, name, t0)
 	rt.poll()
 }
 
 func (rt *rankTest) remove(name string) {
-	rt.r.Remove(rt.entries[name])
+	rt.r.Remove(rt.entries[name], true)
 	delete(rt.got, name)
 	rt.poll()
 }
@@ -98,12 +98,11 @@ func TestRankingMoreThanUrgencies(t *testing.T) {
 	}
 	for g := range 10 {
 		a, b := rt.got[fmt.Sprintf("a%d", g)], rt.got[fmt.Sprintf("b%d", g)]
-		// Seven urgencies in all: one each, then three and two more.
-		if want := uint8(min(g, 3) + 1); a != want {
+		if want := uint8(min(g, 6) + 1); a != want {
 			t.Errorf("a%d: urgency %d, want %d", g, a, want)
 		}
-		if want := uint8(min(g, 2) + 5); b != want {
-			t.Errorf("b%d: urgency %d, want %d", g, b, want)
+		if b != MaxUrgency {
+			t.Errorf("b%d: urgency %d, want %d", g, b, MaxUrgency)
 		}
 	}
 
@@ -131,8 +130,8 @@ func TestRankingMove(t *testing.T) {
 	if rt.polled != before {
 		t.Errorf("a move that changes no urgency was reported")
 	}
-	rt.r.Remove(rt.entries["a"])
-	rt.r.Remove(rt.entries["a"])
+	rt.r.Remove(rt.entries["a"], true)
+	rt.r.Remove(rt.entries["a"], true)
 	rt.r.Move(rt.entries["a"], Key{})
 	if rt.r.Len() != 1 {
 		t.Errorf("%d streams are left, want 1", rt.r.Len())
@@ -183,10 +182,55 @@ func TestRankingRandom(t *testing.T) {
 	}
 }
 
+// Only streams that wait take urgencies.
+func TestRankingWaiting(t *testing.T) {
+	rt := newRankTest(t)
+	now := t0
+	start := func(name string) { rt.r.Start(rt.entries[name], now); rt.poll() }
+	stop := func(name string, served bool) { rt.r.Stop(rt.entries[name], served, now); rt.poll() }
+	for p := range 10 {
+		rt.add(fmt.Sprint(p), Key{Publisher: uint8(p)})
+		start(fmt.Sprint(p))
+	}
+	rt.want("three share the last urgency",
+		map[string]uint8{"0": 1, "1": 2, "2": 3, "3": 4, "4": 5, "5": 6, "6": 7, "7": 7, "8": 7, "9": 7})
+	stop("0", true)
+	rt.want("its last packet may be with the transport",
+		map[string]uint8{"0": 1, "1": 2, "2": 3, "3": 4, "4": 5, "5": 6, "6": 7, "7": 7, "8": 7, "9": 7})
+	stop("1", true)
+	rt.want("the next one was served, so the first has nothing left",
+		map[string]uint8{"0": 1, "1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 7, "8": 7, "9": 7})
+	stop("2", false)
+	rt.want("nothing of it was sent yet, which says nothing of others",
+		map[string]uint8{"0": 1, "1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 7, "8": 7, "9": 7})
+	now = now.Add(lingerTime + 1)
+	start("0")
+	rt.want("those that have waited long for nothing are gone",
+		map[string]uint8{"0": 1, "1": 1, "2": 2, "3": 2, "4": 3, "5": 4, "6": 5, "7": 6, "8": 7, "9": 7})
+	for p := 3; p < 9; p++ {
+		stop(fmt.Sprint(p), false)
+		rt.r.Remove(rt.entries[fmt.Sprint(p)], false)
+	}
+	stop("0", false)
+	now = now.Add(lingerTime)
+	start("1")
+	if n := len(rt.r.entries); n != 9 {
+		t.Errorf("%d wait, want 9: the rest of closed streams may still go out", n)
+	}
+	if n := rt.r.Len(); n != 4 {
+		t.Errorf("%d are open, want 4", n)
+	}
+	now = now.Add(1)
+	rt.r.Add(Key{Publisher: 20}, "new", now)
+	if n := len(rt.r.entries); n != 3 {
+		t.Errorf("%d wait, want the two that write and the new one", n)
+	}
+}
+
 func TestRankingPollAllocs(t *testing.T) {
 	var r Ranking[int]
-	r.Add(Key{Subscriber: 1}, 1)
-	e := r.Add(Key{Subscriber: 2}, 2)
+	r.Add(Key{Subscriber: 1}, 1, t0)
+	e := r.Add(Key{Subscriber: 2}, 2, t0)
 	keys := []Key{{Subscriber: 0}, {Subscriber: 2}}
 	i := 0
 	n := testing.AllocsPerRun(100, func() {
@@ -207,13 +251,13 @@ func BenchmarkRanking(b *testing.B) {
 	var r Ranking[int]
 	var es []*Entry[int]
 	for i := range 30 {
-		es = append(es, r.Add(Key{Publisher: uint8(i % 3), Request: uint64(i % 3), Group: uint64(i)}, i))
+		es = append(es, r.Add(Key{Publisher: uint8(i % 3), Request: uint64(i % 3), Group: uint64(i)}, i, t0))
 	}
 	b.ReportAllocs()
 	i := uint64(30)
 	for b.Loop() {
-		r.Remove(es[0])
-		es = append(slices.Delete(es, 0, 1), r.Add(Key{Publisher: uint8(i % 3), Request: i % 3, Group: i}, 0))
+		r.Remove(es[0], true)
+		es = append(slices.Delete(es, 0, 1), r.Add(Key{Publisher: uint8(i % 3), Request: i % 3, Group: i}, 0, t0))
 		i++
 		for {
 			if _, _, ok := r.Poll(); !ok {

@@ -193,6 +193,15 @@ type stream struct {
 	receiveStream
 }
 
+// Read ends with the session also where webtransport-go waits for ever: when its session has forgotten the stream before the
+// peer's reset of it arrives, which says that the session is gone.
+func (s *stream) Read(p []byte) (int, error) {
+	if b := s.receiveStream.b; b.info.Transport == moqt.TransportWebTransport {
+		defer context.AfterFunc(b.under, func() { s.SetReadDeadline(time.Now()) })()
+	}
+	return s.receiveStream.Read(p)
+}
+
 // bothHalves is a bidirectional stream of either library.
 type bothHalves interface {
 	sendHalf

@@ -27,6 +27,8 @@ type stack struct {
 	server  *host
 	addr    string
 	running sync.WaitGroup
+
+	sessions []*moqt.Session // of clients
 }
 
 // runStack runs f with a stack whose origin plays the synthetic call, and ends everything afterwards.
@@ -72,9 +74,14 @@ func runStack(t *testing.T, cfg relay.Config, f func(st *stack)) {
 		})
 		<-announced
 		f(st)
+		// The clients first: two that close one connection would wait with a mutex, which stops virtual time.
+		for _, s := range st.sessions {
+			s.Close(wire.SessionNoError, "")
+		}
+		time.Sleep(time.Second) // for the relay to hear of it
 		cancel()
 		st.running.Wait()
-		l.Close() // after the sessions: two that close one connection would wait with a mutex, which stops virtual time
+		l.Close()
 		listening.Wait()
 		time.Sleep(time.Minute) // quic-go remembers closed connections for a while
 		st.net.close()
@@ -105,6 +112,7 @@ func (st *stack) dial(tr moqt.Transport, h *host) *moqt.Session {
 		st.Fatal(err)
 	}
 	s := moqt.New(conn, moqt.Config{Authority: st.addr, Path: "/"})
+	st.sessions = append(st.sessions, s)
 	st.running.Go(func() { s.Run(st.ctx) })
 	if err := s.Ready(st.ctx); err != nil {
 		st.Fatal(err)
@@ -131,7 +139,5 @@ func (st *stack) watch(tr moqt.Transport, h *host, v *viewer) (stop func()) {
 		if err := <-done; err != nil {
 			st.Error(err)
 		}
-		s.Close(wire.SessionNoError, "")
-		time.Sleep(time.Second) // for the relay to hear of it
 	}
 }
