@@ -96,9 +96,11 @@ func (s *sender) OnSpuriousLoss(number int64) {
 
 // OnPacketAcked reports a packet acknowledged, in ascending order within an ACK.
 func (s *sender) OnPacketAcked(number, _, priorInFlight int64, t instant) {
-	s.checkDry()
 	at := s.since(t)
 	p := &s.pending
+	if len(p.acked) == 0 {
+		s.checkDry()
+	}
 	if n := len(p.acked); n > 0 && (at != p.at || number <= p.acked[n-1].Number) {
 		s.flush(*s.inFlight)
 	}

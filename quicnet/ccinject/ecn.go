@@ -14,6 +14,7 @@ type ecnHook struct {
 // Mode is asked before each packet with a short header.
 func (h *ecnHook) Mode() codepoint {
 	s := h.s
+	s.askedMark()
 	if *s.congestion != sendAlgorithm(s) {
 		*s.congestion = s
 		s.reset()

@@ -1,6 +1,7 @@
 package ccinject
 
 import (
+	"math"
 	"time"
 	"unsafe"
 
@@ -34,6 +35,8 @@ type sender struct {
 	ack     cc.Ack // reused
 	dry     dryness
 	dryAt   time.Duration // when the sender last ran dry
+	loop    loop
+	batches bool // quic-go sends in batches
 
 	begun      bool          // see beginning
 	newestSent time.Duration // latest send time among acknowledged packets
@@ -82,7 +85,7 @@ func (s *sender) reset() {
 	s.mtu = s.initialMTU
 	s.ctl = s.in.cfg.Controller(cc.Config{MTU: s.mtu})
 	s.estimate, _ = s.ctl.(estimator)
-	s.sampler, s.pacer, s.dry = cc.Sampler{}, pacer{}, dryness{}
+	s.sampler, s.pacer, s.dry, s.loop = cc.Sampler{}, pacer{}, dryness{}, loop{}
 	s.dryAt, s.newestSent = -1, 0
 	s.pending.reset()
 	s.pending.acked = s.pending.acked[:0]
@@ -98,7 +101,11 @@ func (s *sender) reset() {
 // apply puts the controller's wishes into force.
 func (s *sender) apply() {
 	s.control = s.ctl.Control()
-	s.pacer.set(s.control, s.mtu, time.Duration(s.rtt.smoothedRTT.Load()))
+	rate := s.control
+	if s.onHost() {
+		rate.PacingRate = 0
+	}
+	s.pacer.set(rate, s.mtu, time.Duration(s.rtt.smoothedRTT.Load()))
 	s.stats.CongestionWindow.Store(uint64(max(0, s.control.Window)))
 }
 
@@ -128,7 +135,11 @@ func (s *sender) advance(d time.Duration) time.Duration {
 func (s *sender) CanSend(inFlight int64) bool {
 	s.flush(inFlight)
 	s.reconcile(inFlight)
-	return inFlight < s.window()
+	ok := inFlight < s.window()
+	if l := &s.loop; !ok {
+		l.refused, l.sent = l.sent, false
+	}
+	return ok
 }
 
 // HasPacingBudget comes after CanSend was true. After true, a packet is sent if
@@ -170,7 +181,32 @@ func (s *sender) window() int64 {
 	if !*s.confirmed {
 		return max(s.control.Window, handshakeWindow*s.mtu)
 	}
-	return max(s.control.Window, 2*s.mtu)
+	return max(min(s.control.Window, s.hold()), 2*s.mtu)
+}
+
+const (
+	// hostPath is the round trip below which there is no network to speak of between the two ends, and
+	// everything in flight may wait in the receiver. No timer is fine enough to spread packets over it.
+	hostPath = 250 * time.Microsecond
+
+	// receiverHolds is how many packets may wait in the receiver. quic-go keeps 256 for a connection that is
+	// busy or not scheduled, and drops the others.
+	receiverHolds = 192
+)
+
+// onHost reports whether the path is so short that pacing is left to the acknowledgements.
+func (s *sender) onHost() bool {
+	rtt := time.Duration(s.rtt.minRTT.Load())
+	return rtt > 0 && rtt < hostPath
+}
+
+// hold bounds the window on such a path. A controller takes for jitter what is the scheduling of
+// processes, and would send into it more than any receiver keeps.
+func (s *sender) hold() int64 {
+	if !s.onHost() {
+		return math.MaxInt64
+	}
+	return receiverHolds*s.mtu + s.control.PacingRate.Over(time.Duration(s.rtt.minRTT.Load()))
 }
 
 // Reports of quic-go.
