@@ -64,15 +64,16 @@ export class Program {
 /** Programs that belong to a file, not to a test; undefined while a test runs. */
 let shared: Program[] | undefined;
 
-/** A relay for all tests of a file, with the clip published to it as live/clip if clip is set. */
-export function useRelay(o: { clip?: boolean; args?: string[] } = {}): { readonly port: number } {
-	const relay = { port: 0 };
+/** A relay for all tests of a file, with the clip published to it as live/clip if clip is set, and metrics if ops is. */
+export function useRelay(o: { clip?: boolean; ops?: boolean } = {}): { readonly port: number; readonly ops: number } {
+	const relay = { port: 0, ops: 0 };
 	beforeAll(async () => {
 		const programs: Program[] = [];
 		shared = programs;
 		try {
 			relay.port = await freePort();
-			await startRelay(relay.port, ...(o.args ?? []));
+			relay.ops = o.ops ? await freePort() : 0;
+			await startRelay(relay.port, ...(o.ops ? ["--ops", `127.0.0.1:${relay.ops}`] : []));
 			if (o.clip) await startClip(relay.port);
 		} finally {
 			shared = undefined;
@@ -110,6 +111,17 @@ export async function startLink(to: number, link: string): Promise<number> {
 	const args = ["--listen", `127.0.0.1:${port}`, "--to", `127.0.0.1:${to}`, "--link", link];
 	await new Program("moq-link", args).waitLog("link");
 	return port;
+}
+
+/** The series of a metric of a relay, by its labels. */
+export async function metrics(ops: number, name: string): Promise<{ labels: Record<string, string>; value: number }[]> {
+	const text = await (await fetch(`http://127.0.0.1:${ops}/metrics`)).text();
+	return text.split("\n").flatMap((line) => {
+		const m = /^(\w+)\{(.*)\} (\S+)/.exec(line);
+		if (m?.[1] !== name) return [];
+		const labels = Object.fromEntries([...(m[2] ?? "").matchAll(/(\w+)="([^"]*)"/g)].map((l) => [l[1], l[2]]));
+		return [{ labels, value: Number(m[3]) }];
+	});
 }
 
 /** The middle value. */

@@ -48,7 +48,7 @@ test(`memory over ${MINUTES} minutes of playing`, async () => {
 	}
 	const counted = samples.slice(Math.floor(samples.length * WARM_UP));
 	for (const what of ["page", "worker", "rss"] as const) {
-		const { slope, error } = fit(counted.map((s) => [s.at / 60, s[what]]));
+		const { slope, error } = bestLine(counted.map((s) => [s.at / 60, s[what]]));
 		console.log(`figure: ${what}: ${slope.toFixed(2)} MiB per hour, give or take ${error.toFixed(2)}`);
 		// What leaks an object per frame loses 10 MiB and more in an hour.
 		if (what !== "rss" && counted.length > 20) expect(slope - 2 * error, what).toBeLessThan(2);
@@ -106,7 +106,7 @@ async function residentMiB(): Promise<number> {
 }
 
 /** The slope of the line that fits best, and its standard error. */
-function fit(points: [number, number][]): { slope: number; error: number } {
+function bestLine(points: [number, number][]): { slope: number; error: number } {
 	const n = points.length;
 	const [mx, my] = [0, 1].map((k) => points.reduce((s, p) => s + (p[k] as number), 0) / n) as [number, number];
 	const sxx = points.reduce((s, [x]) => s + (x - mx) ** 2, 0);

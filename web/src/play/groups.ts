@@ -34,6 +34,7 @@ export class GroupSequencer {
 	#groups: Group[] = []; // in order of id
 	#current: number | undefined;
 	#cancelled: number[] = [];
+	#skipped: number[] = [];
 	#frameDuration: Micros = 0;
 	#lastFramePts: Micros | undefined;
 	/** Whether the track has been in time since it was joined; before that it catches up. */
@@ -76,6 +77,7 @@ export class GroupSequencer {
 	restart(): void {
 		for (const g of this.#groups) if (!g.ended) this.#cancelled.push(g.id);
 		this.#groups = [];
+		this.#skipped = [];
 		this.#current = undefined;
 		this.#lastFramePts = undefined;
 		this.#caughtUp = false;
@@ -151,6 +153,11 @@ export class GroupSequencer {
 		return this.#cancelled.splice(0);
 	}
 
+	/** The groups of which the rest was given up for a later one. Each is returned once. */
+	takeSkipped(): number[] {
+		return this.#skipped.splice(0);
+	}
+
 	/** How many frames wait. */
 	get waiting(): number {
 		return this.#groups.reduce((n, g) => n + g.frames.length - g.taken, 0);
@@ -166,6 +173,7 @@ export class GroupSequencer {
 
 	#give(g: Group, why: Dropped): void {
 		this.counts[why]++;
+		if (why === "skipped") this.#skipped.push(g.id);
 		if (!g.ended) this.#cancelled.push(g.id);
 		this.#current = Math.max(this.#current ?? 0, g.id);
 		this.#groups.splice(this.#groups.indexOf(g), 1);

@@ -20,6 +20,8 @@ const LATE_LIMIT: Millis = 250;
 const STALL: Millis = 1000;
 /** No datagram for so long after pictures have come, and the sound is taken from streams. */
 const DATAGRAM_PATIENCE: Millis = 2500;
+/** No animation frame for so long, and nobody sees what is drawn. */
+const BACKGROUND: Millis = 500;
 /** Pictures are shown up to this long before they are due, as that is what the next one would be late by. */
 const HALF_REFRESH: Millis = 8;
 
@@ -221,6 +223,7 @@ export class Stage {
 			group: (t, id, late) => this.#group(t, id, late),
 			timeline: () => this.#restart(),
 			ended: (t, reason) => this.#ended(t, reason),
+			wall: (now) => this.#wall.at(now),
 			waiting: () => this.#picker.waiting(which),
 		};
 		const priority = which === "small" ? 96 : 128;
@@ -314,7 +317,7 @@ export class Stage {
 		this.#better?.pump(now);
 		if (this.#control.advance(now)) this.#choose();
 		// A page in the background gets no animation frames.
-		if (now - this.#lastFrameRequest > 200) this.#show(false);
+		if (now - this.#lastFrameRequest > BACKGROUND) this.#show(false);
 		if (this.#allVideo.length === 0 && this.#sound.heardOffset(now) !== undefined) this.#heard(now);
 		if (this.#lastShown !== undefined && now - this.#lastShown > STALL) this.#events.stalled();
 		const a = this.#audioTrack;

@@ -30,6 +30,8 @@ export interface VideoStats {
 	name: string;
 	/** Capture to screen, of the pictures shown since the last summary. */
 	delay: Distribution | undefined;
+	/** Capture to arrival, of the frames that came since the last summary. */
+	transit: Distribution | undefined;
 	/** How much later than the shortest way frames came, since the last summary. */
 	lateness: Distribution | undefined;
 	bitrate: number;

@@ -40,6 +40,8 @@ export interface VideoTrackEvents {
 	timeline(): void;
 	/** The subscription is over, or decoding is not possible. */
 	ended(track: VideoTrack, reason: Error | undefined): void;
+	/** The time of day, in milliseconds since 1970. */
+	wall(now: Millis): Millis;
 	/** How many pictures of this track wait to be shown. */
 	waiting(track: VideoTrack): number;
 }
@@ -74,6 +76,7 @@ export class VideoTrack {
 
 	readonly #bits = new Rate();
 	readonly #lateness = new Samples();
+	readonly #transit = new Samples();
 	readonly delay = new Samples();
 	received = 0;
 	shown = 0;
@@ -158,6 +161,7 @@ export class VideoTrack {
 		const ready = now + (this.#decodeTime ?? 5);
 		const late = this.#clock.lateness(this.rendition.name, f.pts, ready);
 		if (late !== undefined) this.#lateness.add(late);
+		if (f.capture !== undefined) this.#transit.add(this.#events.wall(now) - f.capture / 1000);
 		this.#groups.push(group, f);
 		const timestamp = Math.round(f.pts);
 		this.#arrivals.set(timestamp, now);
@@ -171,12 +175,16 @@ export class VideoTrack {
 		for (;;) {
 			const q = this.#groups.next(now, due);
 			this.#cancelStreams();
+			for (const id of this.#groups.takeSkipped()) this.#events.group(this, id, true);
 			if (!q) return;
 			const wait = due(q.frame.pts) - now;
 			if (wait > DECODE_AHEAD) return;
 			// Frames whose time has passed are only there to be decoded.
 			const room = wait < -100 ? 16 : IN_DECODER;
-			if (this.#pending.size >= room || this.#events.waiting(this) >= IN_DECODER) return;
+			if (this.#pending.size >= room) return;
+			// Pictures that wait for their time hold decoder buffers. Those whose time has passed hold nobody up: where there
+			// is too much to do, screen and decoder included, what is old is left out rather than everything late.
+			if (wait > 0 && this.#events.waiting(this) >= IN_DECODER) return;
 			this.#groups.take();
 			this.#decode(q.frame, q.group, now);
 			if (this.#closed) return;
@@ -268,8 +276,10 @@ export class VideoTrack {
 		const took = now - p.fed;
 		// What waits in the decoder behind others is not what decoding takes; and the first one pays for its start.
 		if (p.alone && took < MAX_DECODE_TIME) this.#decodeTime = (this.#decodeTime ?? 5) * 0.9 + took * 0.1;
-		// A frame is ready when it is decoded; what it waited for its turn before that was free.
-		if (this.#clock.arrived(this.rendition.name, "video", frame.timestamp, p.arrived + took)) this.#events.timeline();
+		// A frame is ready when it is decoded; what it waited for its turn before that was free. A decoder that cannot keep
+		// up is no longer way, which the clock would allow for: what is late then is left out.
+		const ready = p.arrived + Math.min(took, MAX_DECODE_TIME);
+		if (this.#clock.arrived(this.rendition.name, "video", frame.timestamp, ready)) this.#events.timeline();
 		this.#events.picture({
 			pts: frame.timestamp,
 			group: p.group,
@@ -307,6 +317,7 @@ export class VideoTrack {
 		return {
 			name: this.rendition.name,
 			delay: this.delay.take(),
+			transit: this.#transit.take(),
 			lateness: this.#lateness.take(),
 			bitrate: this.#bits.perSecond(now),
 			received: this.received,
