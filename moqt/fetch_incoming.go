@@ -158,7 +158,11 @@ func (r *IncomingFetch) Accept(ok FetchOK) (*FetchWriter, error) {
 	if err := w.h.accept(m); err != nil {
 		return nil, err
 	}
-	if err := w.open(); err != nil {
+	err := w.open()
+	if err == nil {
+		err = w.start()
+	}
+	if err != nil {
 		w.h.abort(wire.StreamInternalError, err)
 		return nil, err
 	}

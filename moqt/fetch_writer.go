@@ -18,9 +18,8 @@ type FetchWriter struct {
 	s *Session
 	h *handle
 
-	cursor wire.FetchCursor // owned by the goroutine that writes, as left and begun
+	cursor wire.FetchCursor // owned by the goroutine that writes, as left
 	left   uint64           // bytes of the current payload to come
-	begun  bool             // the stream's header was written
 
 	mu       sync.Mutex // guards what follows; that of priorities may be taken with it held
 	priority uint8
@@ -53,6 +52,16 @@ func (w *FetchWriter) open() error {
 	w.stream = stream
 	w.entry = w.s.priorities.add(w.key(), stream)
 	context.AfterFunc(stream.Context(), func() { w.s.priorities.remove(w.entry, false) })
+	return nil
+}
+
+// start writes the stream's header. It is not left to the first object, since without it the peer would not know what a
+// stream belongs to that is reset before.
+func (w *FetchWriter) start() error {
+	if err := w.write(wire.FetchHeader{RequestID: w.h.id}.Append(nil, w.s.version)); err != nil {
+		return err
+	}
+	w.stream.SetReliableBoundary()
 	return nil
 }
 
@@ -121,13 +130,10 @@ func (w *FetchWriter) writeItem(o *FetchObject, payload []byte) error {
 	}
 	scratch := getBuffer()
 	defer putBuffer(scratch)
-	begun := w.begun
-	b := w.appendHeader((*scratch)[:0])
 	item := o.wire()
-	b, err := w.cursor.Append(b, &item, w.s.version)
+	b, err := w.cursor.Append((*scratch)[:0], &item, w.s.version)
 	*scratch = b
 	if err != nil {
-		w.begun = begun
 		return err
 	}
 	together := len(b)+len(payload) <= joinLimit
@@ -138,22 +144,10 @@ func (w *FetchWriter) writeItem(o *FetchObject, payload []byte) error {
 	if err := w.write(b); err != nil {
 		return err
 	}
-	if !begun {
-		w.stream.SetReliableBoundary()
-	}
 	if together {
 		return nil
 	}
 	return w.write(payload)
-}
-
-// appendHeader appends the stream's header if it was not written yet.
-func (w *FetchWriter) appendHeader(b []byte) []byte {
-	if w.begun {
-		return b
-	}
-	w.begun = true
-	return wire.FetchHeader{RequestID: w.h.id}.Append(b, w.s.version)
 }
 
 func (o *FetchObject) wire() wire.FetchItem {
@@ -203,11 +197,6 @@ func (w *FetchWriter) Write(b []byte) (int, error) {
 func (w *FetchWriter) Close() error {
 	if w.left > 0 {
 		return fmt.Errorf("moqt: %d bytes of the last object are missing", w.left)
-	}
-	if !w.begun {
-		if err := w.write(w.appendHeader(nil)); err != nil {
-			return err
-		}
 	}
 	w.mu.Lock()
 	ended := w.ended
