@@ -51,6 +51,13 @@ func (r *Relay) Publish(name wire.FullTrackName, props wire.Properties) (*LocalT
 	return &LocalTrack{relay: r, route: rt}, nil
 }
 
+// Watched reports whether anybody subscribes to the track.
+func (t *LocalTrack) Watched() bool {
+	t.relay.mu.Lock()
+	defer t.relay.mu.Unlock()
+	return t.route.holds > 0
+}
+
 // WantsGroup reports whether a subscriber has asked for a new group that has not begun yet, and returns a channel that is
 // closed at the next such request. Only a track with the DYNAMIC_GROUPS property is asked.
 func (t *LocalTrack) WantsGroup() (wanted bool, asked <-chan struct{}) {
