@@ -17,6 +17,8 @@ moq-relay passes live tracks from publishers to subscribers: MOQT over QUIC and 
       with a development certificate; its SHA-256 is at http://localhost:4443/certificate.sha256
   moq-relay --cert fullchain.pem --key key.pem --listen :443
       with a real one, read again when the files change
+  moq-relay status
+      what a running relay is doing; see moq-relay status --help
 
 SIGTERM sends GOAWAY, waits until the sessions have gone or --drain is over, and exits 0.
 `

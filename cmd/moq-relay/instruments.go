@@ -20,6 +20,7 @@ type instruments struct {
 	reg      *ops.Registry
 	frames   *frames.Metrics
 	observer *frames.Observer
+	recent   *frames.Recent
 	viewers  viewers
 	acks     *ackwatch.Sampler
 	buffers  ops.Gauge // 1 if the kernel grants less than asked for
@@ -29,6 +30,7 @@ func newInstruments(build ops.Build) *instruments {
 	reg := ops.NewRegistry(build)
 	in := &instruments{reg: reg, frames: frames.New(reg)}
 	in.observer = in.frames.Observer(frames.DefaultTracks)
+	in.recent = in.frames.Recent()
 	in.viewers = newViewers(reg, in.frames)
 	in.buffers = reg.Gauge("moq_relay_small_udp_buffers", "1 if the kernel grants smaller UDP buffers than asked for, which loses packets in bursts.").With()
 	return in
@@ -56,10 +58,11 @@ func (in *instruments) export(r *relay.Relay, l *quicnet.Listener, tracks int) {
 	}
 }
 
-// run keeps the figures of single tracks fresh until ctx ends.
+// run keeps the figures of the last seconds fresh until ctx ends.
 func (in *instruments) run(ctx context.Context) error {
 	for cli.Sleep(ctx, frames.Period) == nil {
 		in.observer.Tick()
+		in.recent.Tick()
 	}
 	return context.Cause(ctx)
 }

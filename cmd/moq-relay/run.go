@@ -20,11 +20,20 @@ import (
 
 // run is the whole command.
 func run(ctx context.Context, env cli.Env) error {
+	if len(env.Args) > 0 && env.Args[0] == "status" {
+		env.Args = env.Args[1:]
+		return runStatus(ctx, env)
+	}
+	return runUntil(ctx, env, func(*process) {})
+}
+
+// runUntil runs a relay until ctx ends. started is called when its sockets are open.
+func runUntil(ctx context.Context, env cli.Env, started func(*process)) error {
 	f, err := parseFlags(env)
 	if err != nil {
 		return err
 	}
-	log, _, err := f.log.NewLogger(env.Stderr)
+	log, level, err := f.log.NewLogger(env.Stderr)
 	if err != nil {
 		return cli.Usage("%w", err)
 	}
@@ -32,6 +41,14 @@ func run(ctx context.Context, env cli.Env) error {
 	if err != nil {
 		return err
 	}
+	ctx, drain := context.WithCancel(ctx)
+	defer drain()
+	if p.ops != nil {
+		p.history = newHistory(p)
+		a := &admin{process: p, level: level, began: time.Now(), history: p.history, drain: drain}
+		a.handle(p.ops)
+	}
+	started(p)
 	return p.run(ctx)
 }
 
@@ -45,6 +62,7 @@ type process struct {
 	cert     quicnet.CertificateSource
 	renew    func(context.Context) error // keeps the certificate fresh
 	measure  *instruments                // nil with --ops off
+	history  *ops.History                // nil with --ops off
 	ops      *ops.Server                 // nil with --ops off
 	draining chan struct{}
 }
@@ -149,6 +167,7 @@ func (p *process) run(ctx context.Context) error {
 	if p.ops != nil {
 		start("ops", p.ops.Run)
 		start("measurement", p.measure.run)
+		start("history", p.history.Run)
 	}
 	start("sessions", p.accept)
 	p.log.Info("relay started", "listen", p.flags.listen, "certificate_sha256", p.cert.Fingerprint().String())
@@ -158,19 +177,46 @@ func (p *process) run(ctx context.Context) error {
 		p.log.Info("draining", "deadline", p.flags.drain)
 		close(p.draining)
 		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.flags.drain)
-		if err := p.relay.Shutdown(deadline); err != nil {
-			p.log.Warn("sessions were closed before they had gone", "error", err)
+		defer cancel()
+		ended := within(p.flags.drain+hangTime, func() {
+			if err := p.relay.Shutdown(deadline); err != nil {
+				p.log.Warn("sessions were closed before they had gone", "error", err)
+			}
+		})
+		if !ended {
+			p.log.Error("sessions do not end", "sessions", p.relay.Stats().Sessions.Load())
 		}
-		cancel()
 		stop(context.Canceled)
 	case <-parts.Done():
 	}
-	running.Wait()
+	if !within(hangTime, running.Wait) {
+		return errors.New("the relay does not end; it is left to the system")
+	}
 	if err := context.Cause(parts); !errors.Is(err, context.Canceled) {
 		return err
 	}
 	p.log.Info("relay stopped")
 	return nil
+}
+
+// hangTime is how long something may take that should take no time. Whoever stops a relay wants it gone.
+const hangTime = 5 * time.Second
+
+// within reports whether f has returned within d.
+func within(d time.Duration, f func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
 }
 
 // accept serves every connection that comes in, and returns when all have ended.

@@ -114,7 +114,7 @@ func Listen(ctx context.Context, cfg ServerConfig) (*Server, error) {
 		ln:  ln,
 		mux: mux,
 		http: &http.Server{
-			Handler:           mux,
+			Handler:           guard(ln.Addr(), mux),
 			ReadHeaderTimeout: readHeaderTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,

@@ -171,3 +171,35 @@ func (f *Figures) Recent(s Stage) ops.DelaySnapshot {
 	}
 	return now.Sub(f.older[s])
 }
+
+// Recent keeps the delays of all frames by stage over the last one to two periods. Tick is called every [Period].
+type Recent struct {
+	metrics *Metrics
+
+	mu           sync.Mutex // guards what follows
+	begun, older [NumStages]*ops.DelaySnapshot
+}
+
+// Recent returns the delays of all frames, from now on.
+func (m *Metrics) Recent() *Recent { return &Recent{metrics: m} }
+
+// Tick begins a new period.
+func (r *Recent) Tick() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for s := range NumStages {
+		now := r.metrics.Stage(s)
+		r.older[s], r.begun[s] = r.begun[s], &now
+	}
+}
+
+// Recent returns the delays of a stage in the last one to two periods.
+func (r *Recent) Recent(s Stage) ops.DelaySnapshot {
+	now := r.metrics.Stage(s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.older[s] == nil {
+		return now
+	}
+	return now.Sub(r.older[s])
+}
