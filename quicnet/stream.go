@@ -158,7 +158,14 @@ type receiveStream struct {
 }
 
 func (s *receiveStream) Read(p []byte) (int, error) {
+	if s.b.info.Transport == moqt.TransportWebTransport {
+		// A stream of webtransport-go that ended with its session may wait for the session's end for good.
+		defer context.AfterFunc(s.b.ctx, func() { s.r.SetReadDeadline(time.Now()) })()
+	}
 	n, err := s.r.Read(p)
+	if errors.Is(err, os.ErrDeadlineExceeded) && s.b.ctx.Err() != nil {
+		return n, context.Cause(s.b.ctx)
+	}
 	if err == nil || err == io.EOF {
 		return n, err
 	}
