@@ -229,7 +229,8 @@ func TestReliableBoundary(t *testing.T) {
 			if reliable {
 				out.SetReliableBoundary()
 			}
-			out.Write([]byte("object"))
+			go out.Write([]byte("object")) // may wait for the header
+			synctest.Wait()
 			out.Reset(0x21)
 			out.SetPriority(1) // above it
 			in, err := client.AcceptUniStream(t.Context())
@@ -240,6 +241,69 @@ func TestReliableBoundary(t *testing.T) {
 			wantStreamError(t, "reading", err, moqt.StreamError{Remote: true, Code: 0x21})
 			if want := map[bool]string{true: "header", false: ""}[reliable]; string(got) != want {
 				t.Errorf("reliable %v: got %q, want %q", reliable, got, want)
+			}
+		}
+	})
+}
+
+// A peer that reads nothing and whose flow control has no room left for headers is not promised any by resets: that would
+// break its limit, and end the connection.
+func TestResetWithoutRoom(t *testing.T) {
+	bubble(t, 0, func(t *testing.T, tr moqt.Transport, n *simNet) {
+		client, server := simPair(t, tr, n, nil)
+		var full []moqt.SendStream
+		for range 1 + initialConnWindow/initialStreamWindow {
+			out, err := server.OpenUniStream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			full = append(full, out)
+			go out.Write(make([]byte, initialStreamWindow))
+		}
+		time.Sleep(time.Second)
+		for range 3 {
+			out, err := server.OpenUniStream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				if _, err := out.Write([]byte("header")); err == nil {
+					out.SetReliableBoundary()
+				}
+			}()
+			time.Sleep(100 * time.Millisecond)
+			out.Reset(0x21)
+		}
+		time.Sleep(5 * time.Second)
+		if err := context.Cause(client.Context()); err != nil {
+			t.Fatalf("the connection has ended: %v", err)
+		}
+		// With room again, all of them end.
+		for range full {
+			in, err := client.AcceptUniStream(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Stop(1)
+		}
+		time.Sleep(5 * time.Second)
+		out, err := server.OpenUniStream(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Write([]byte("header")); err != nil {
+			t.Fatal(err)
+		}
+		out.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		for {
+			in, err := client.AcceptUniStream(ctx)
+			if err != nil {
+				t.Fatalf("nothing gets through any more: %v", err)
+			}
+			if b, err := io.ReadAll(in); err == nil && string(b) == "header" {
+				break
 			}
 		}
 	})

@@ -25,6 +25,7 @@ import (
 type scheduled interface {
 	SetPriority(urgency int8, incremental bool)
 	SetReliableBoundary()
+	TryWriteAll([]byte) error
 }
 
 var (

@@ -55,6 +55,11 @@ type sendStream struct {
 	// For peers without RESET_STREAM_AT, see resetLater.
 	boundary atomic.Bool
 	resetted atomic.Pointer[moqt.StreamError]
+
+	// For peers with it, see writeFirst.
+	begun    bool        // something was written; owned by the writer
+	credited atomic.Bool // the peer's flow control has room for the first write
+	unsent   atomic.Bool // webtransport-go's own header may wait for room, and a reset would promise it
 }
 
 func (b *base) newSendStream(w sendHalf, q scheduled, urgency uint8) *sendStream {
@@ -64,6 +69,36 @@ func (b *base) newSendStream(w sendHalf, q scheduled, urgency uint8) *sendStream
 }
 
 func (s *sendStream) Write(p []byte) (int, error) {
+	if !s.begun && s.q != nil && s.b.resetAt {
+		s.begun = true
+		return s.writeFirst(p)
+	}
+	return s.write(p)
+}
+
+// writeFirst writes the header of a stream. RESET_STREAM_AT counts what it promises to deliver as sent, but quic-go does not
+// look whether the peer's flow control allows that: to a peer that does not read, such a reset breaks the limit, and the
+// connection ends. So room is reserved for the header before a reset may promise it, if there is some.
+func (s *sendStream) writeFirst(p []byte) (int, error) {
+	if s.b.info.Transport == moqt.TransportWebTransport {
+		s.unsent.Store(true)
+		if _, err := s.write(nil); err != nil { // webtransport-go's header, which it has marked as promised
+			return 0, err
+		}
+	}
+	if len(p) > 0 && len(p) <= maxReserved && s.q.TryWriteAll(p) == nil {
+		s.unsent.Store(false)
+		s.credited.Store(true)
+		s.written.Add(int64(len(p)))
+		return len(p), nil
+	}
+	return s.write(p)
+}
+
+// maxReserved is the longest header that room is reserved for, with the first object behind it, in bytes.
+const maxReserved = 2048
+
+func (s *sendStream) write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.written.Add(int64(n))
 	if err != nil {
@@ -97,8 +132,31 @@ func (s *sendStream) error(err error) error {
 }
 
 func (s *sendStream) Reset(code uint64) {
-	if s.boundary.Load() {
+	switch {
+	case s.boundary.Load():
 		s.resetLater(code)
+	case s.unsent.Load():
+		s.resetWithRoom(code)
+	default:
+		s.cancel(code)
+	}
+}
+
+// resetWithRoom ends writing at once, and resets the stream when the peer has made room for what the reset promises.
+func (s *sendStream) resetWithRoom(code uint64) {
+	if !s.resetted.CompareAndSwap(nil, &moqt.StreamError{Code: code}) {
+		return
+	}
+	s.w.SetWriteDeadline(time.Now()) // wakes a blocked Write
+	s.tryReset(code)
+}
+
+// roomPeriod is how often it is looked whether there is room.
+const roomPeriod = time.Second
+
+func (s *sendStream) tryReset(code uint64) {
+	if s.q.TryWriteAll([]byte{0}) == quic.ErrWouldBlock && s.b.ctx.Err() == nil {
+		time.AfterFunc(roomPeriod, func() { s.tryReset(code) })
 		return
 	}
 	s.cancel(code)
@@ -134,7 +192,7 @@ func (s *sendStream) SetReliableBoundary() {
 	switch {
 	case !s.b.resetAt:
 		s.boundary.Store(true)
-	case s.q != nil:
+	case s.q != nil && s.credited.Load():
 		s.q.SetReliableBoundary()
 	}
 }

@@ -34,3 +34,9 @@ func (t *trackSeen) between(from, to time.Time) (gs []*groupSeen) {
 	}
 	return gs
 }
+
+// sortedQuantile sorts the durations and returns a quantile of them.
+func sortedQuantile(ds []time.Duration, q float64) time.Duration {
+	slices.Sort(ds)
+	return quantile(ds, q)
+}
