@@ -114,7 +114,8 @@ type Control struct {
 	PacingRate Rate
 
 	// Window bounds the bytes in flight. A packet may be sent while bytes in
-	// flight < Window.
+	// flight < Window, so that the last one may exceed it. A controller whose
+	// reference sends at bytes in flight = cwnd as well gives cwnd + 1.
 	Window int64
 
 	// Quantum is how many bytes may leave back to back, the depth of the

@@ -166,7 +166,7 @@ func (s *sender) skipNumber() {
 // or no room in the window; acknowledgements need no room.
 func (s *sender) send(now time.Duration) bool {
 	ackDue := s.peer.due(now)
-	if s.inFlight > s.control.Window && !s.probeDue {
+	if s.inFlight >= s.control.Window && !s.probeDue {
 		if ackDue {
 			s.sendSmall(now, false)
 		}
@@ -176,9 +176,6 @@ func (s *sender) send(now time.Duration) bool {
 		if s.probeDue {
 			s.sendSmall(now, false)
 			return true
-		}
-		if s.inFlight == s.control.Window {
-			return false
 		}
 		s.mtuProbe = true
 		k := s.sim.pool.get(s.conn, kindData, mtuMax)

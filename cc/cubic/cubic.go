@@ -40,10 +40,11 @@ const (
 // Controller is the CUBIC of the comparison. It implements [cc.Controller] and
 // [cc.Inspector].
 type Controller struct {
+	window.Base
+
 	mtu      int64
 	window   int64 // cwnd
 	ssthresh int64
-	state    string
 
 	curve    curve
 	wLastMax float64 // W_max of the event before, packets; for fast convergence
@@ -56,11 +57,7 @@ type Controller struct {
 
 	delay  hystart.Delay
 	losses hystart.Loss
-	sender window.Sender
-	rtt    cc.RTT
-	lastCE int64
 	seed   cc.Seed
-	events cc.EventBuffer
 }
 
 // undo is what a congestion event changed.
@@ -83,7 +80,7 @@ func New(cfg cc.Config) *Controller {
 		mtu:      cfg.MTU,
 		window:   cfg.InitialWindow,
 		ssthresh: noThreshold,
-		state:    slowStart,
+		Base:     window.NewBase(slowStart),
 		wLastMax: math.Inf(1),
 		wReno:    float64(cfg.InitialWindow),
 	}
@@ -95,7 +92,7 @@ func New(cfg cc.Config) *Controller {
 // Control implements [cc.Controller].
 func (c *Controller) Control() cc.Control {
 	first := c.firstSlowStart()
-	rate, quantum := window.Pace(c.window, c.mtu, c.rtt.Smoothed, first)
+	rate, quantum := window.Pace(c.window, c.mtu, c.RTT.Smoothed, first)
 	return cc.Control{
 		PacingRate: rate,
 		Window:     c.bound(),
@@ -109,12 +106,6 @@ func (c *Controller) Control() cc.Control {
 // as much as the window is in flight.
 func (c *Controller) bound() int64 { return c.window + 1 }
 
-// State implements [cc.Controller].
-func (c *Controller) State() string { return c.state }
-
-// Events implements [cc.Controller].
-func (c *Controller) Events(dst []cc.Event) []cc.Event { return c.events.Drain(dst) }
-
 // Vars implements [cc.Inspector].
 func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 	return append(dst,
@@ -127,18 +118,11 @@ func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 	)
 }
 
-// OnPacketSent implements [cc.Controller].
-func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
-
-// OnAppLimited implements [cc.Controller].
-func (c *Controller) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }
-
 // OnECN implements [cc.Controller]. A mark counts like heavy loss.
 func (c *Controller) OnECN(now time.Duration, e cc.ECN) {
-	if e.CE <= c.lastCE {
+	if !c.Marked(e) {
 		return
 	}
-	c.lastCE = e.CE
 	if !e.Handshake && c.newEvent(now, e.Newest) {
 		c.reduce(now, cc.CauseECN)
 	}
@@ -146,7 +130,7 @@ func (c *Controller) OnECN(now time.Duration, e cc.ECN) {
 
 // OnRTT implements [cc.Controller].
 func (c *Controller) OnRTT(now time.Duration, r cc.RTT) {
-	c.rtt = r
+	c.RTT = r
 	c.trySeed(now)
 	if c.firstSlowStart() && c.delay.OnRTT(now, r.Latest, c.packetTime()) {
 		c.leaveSlowStart(now)
@@ -158,7 +142,7 @@ func (c *Controller) OnLoss(now time.Duration, l cc.Loss) {
 	if l.Handshake {
 		return
 	}
-	if c.state == congestionAvoidance && l.Number < c.recoveryEnd {
+	if c.State() == congestionAvoidance && l.Number < c.recoveryEnd {
 		return
 	}
 	rate, fresh := c.losses.OnLoss(l.Number)
@@ -191,24 +175,21 @@ func (c *Controller) OnSpuriousLoss(now time.Duration, l cc.Loss) {
 		c.wReno = float64(c.window)
 		c.ssthresh = c.bytes(undoThreshold * c.wLastMax)
 	}
-	c.setState(now, c.undo.state, cc.CauseNone)
+	c.SetState(now, c.undo.state, cc.CauseNone)
 }
 
 // OnAck implements [cc.Controller].
 func (c *Controller) OnAck(now time.Duration, a *cc.Ack) {
-	c.sender.OnAck(now, a, c.bound())
+	c.Sender.OnAck(now, a, c.bound())
 	switch {
 	case a.Handshake:
-	case c.state == slowStart:
+	case c.State() == slowStart:
 		c.growSlowStart(now, a)
 	case !c.appLimited(a):
 		c.growAvoidance(now, a)
 	}
-	c.sender.OnControl(c.Control(), c.mtu, c.rtt.Smoothed)
+	c.Sender.OnControl(c.Control(), c.mtu, c.RTT.Smoothed)
 }
-
-// OnPTO implements [cc.Controller]. The loss that comes with it is what counts.
-func (c *Controller) OnPTO(time.Duration, int) {}
 
 // OnMTU implements [cc.Controller].
 func (c *Controller) OnMTU(_ time.Duration, mtu int64) {
@@ -225,24 +206,24 @@ func (c *Controller) OnSeed(now time.Duration, s cc.Seed) {
 
 // firstSlowStart reports whether no congestion has been seen yet.
 func (c *Controller) firstSlowStart() bool {
-	return c.state == slowStart && c.ssthresh == noThreshold
+	return c.State() == slowStart && c.ssthresh == noThreshold
 }
 
 // appLimited reports whether an ACK says nothing about the window, because the
 // application or, at the start, the handshake had nothing more to send.
 func (c *Controller) appLimited(a *cc.Ack) bool {
-	return c.sender.AppLimited() || a.Sample.Stamp.AckedAt == 0
+	return c.Sender.AppLimited() || a.Sample.Stamp.AckedAt == 0
 }
 
 // growSlowStart takes half of what the peak rate would fill, which the path has
 // carried for a moment at least, and adds what is acknowledged as long as the
 // window is what holds the sender back.
 func (c *Controller) growSlowStart(now time.Duration, a *cc.Ack) {
-	c.window = max(c.window, a.Sample.Peak.Over(c.rtt.Smoothed)/2)
+	c.window = max(c.window, a.Sample.Peak.Over(c.RTT.Smoothed)/2)
 	if c.appLimited(a) {
 		return
 	}
-	if c.sender.Blocked() {
+	if c.Sender.Blocked() {
 		c.window += a.Bytes
 	}
 	if c.window >= c.ssthresh {
@@ -254,7 +235,7 @@ func (c *Controller) growSlowStart(now time.Duration, a *cc.Ack) {
 // growAvoidance follows the larger of the curve and Reno's window.
 // RFC 9438 Section 4.3, Reno-Friendly Region
 func (c *Controller) growAvoidance(now time.Duration, a *cc.Ack) {
-	c.curve.epoch = max(c.curve.epoch, c.sender.DryAt())
+	c.curve.epoch = max(c.curve.epoch, c.Sender.DryAt())
 	c.wReno += float64(a.Bytes) * float64(c.mtu) / c.wReno
 	c.window = max(c.bytes(c.curve.at(now)), int64(c.wReno))
 }
@@ -263,18 +244,18 @@ func (c *Controller) growAvoidance(now time.Duration, a *cc.Ack) {
 // event. In slow start a round trip must have passed since the last one, or its
 // packets be acknowledged.
 func (c *Controller) newEvent(now time.Duration, number int64) bool {
-	if c.state == congestionAvoidance {
+	if c.State() == congestionAvoidance {
 		return number >= c.recoveryEnd
 	}
-	return now-c.curve.epoch > c.rtt.Smoothed || c.recoveryEnd < c.sender.AckedTo()
+	return now-c.curve.epoch > c.RTT.Smoothed || c.recoveryEnd < c.Sender.AckedTo()
 }
 
 // reduce answers a congestion event.
 // RFC 9438 Section 4.6, Multiplicative Decrease, and 4.7, Fast Convergence
 func (c *Controller) reduce(now time.Duration, cause cc.Cause) {
 	before := c.window
-	c.recoveryEnd = c.sender.Next()
-	c.undo = undo{state: c.state, epoch: c.curve.epoch, window: c.window, ssthresh: c.ssthresh}
+	c.recoveryEnd = c.Sender.Next()
+	c.undo = undo{state: c.State(), epoch: c.curve.epoch, window: c.window, ssthresh: c.ssthresh}
 
 	w := c.packets(c.window)
 	wMax := w
@@ -292,22 +273,19 @@ func (c *Controller) reduce(now time.Duration, cause cc.Cause) {
 		c.curve.epoch = now
 		c.wReno = minimumWindow
 		c.window = minimumWindow
-		c.setState(now, slowStart, cause)
+		c.SetState(now, slowStart, cause)
 	case cause == cc.CausePTO:
 		// RFC 9438 Section 4.8, Timeout
 		c.curve.epoch = now
 		c.window = minimumWindow
-		c.setState(now, slowStart, cause)
+		c.SetState(now, slowStart, cause)
 	default:
 		c.undo.epoch = now
 		c.enterAvoidance(now, cause)
 		c.wReno = float64(c.window) / 2
 		c.window = c.bytes(c.curve.at(now))
 	}
-	c.events.Add(cc.Event{
-		At: now, Kind: cc.EventCongestion, Cause: cause,
-		Rate: cc.RateOf(before, c.rtt.Smoothed), NewRate: cc.RateOf(c.window, c.rtt.Smoothed),
-	})
+	c.NoteCut(now, before, c.window, cause)
 }
 
 // leaveSlowStart ends the first slow start because the queue grows. What was
@@ -336,12 +314,12 @@ func (c *Controller) leaveSlowStart(now time.Duration) {
 // trySeed starts from what an earlier connection knew, once there is an RTT to
 // compare with.
 func (c *Controller) trySeed(now time.Duration) {
-	if c.seed.Window == 0 || c.rtt.Smoothed == 0 {
+	if c.seed.Window == 0 || c.RTT.Smoothed == 0 {
 		return
 	}
 	s := c.seed
 	c.seed = cc.Seed{}
-	if !s.Fits(c.rtt.Latest) || !c.firstSlowStart() {
+	if !s.Fits(c.RTT.Latest) || !c.firstSlowStart() {
 		return
 	}
 	c.window = max(c.window, s.Window)
@@ -355,16 +333,16 @@ func (c *Controller) trySeed(now time.Duration) {
 // enterAvoidance starts the curve at beta times its plateau.
 func (c *Controller) enterAvoidance(now time.Duration, cause cc.Cause) {
 	c.curve.from(now, beta*c.curve.wMax, c.curve.wMax)
-	c.setState(now, congestionAvoidance, cause)
+	c.SetState(now, congestionAvoidance, cause)
 }
 
 // packetTime is how long the pacer takes for one packet.
 func (c *Controller) packetTime() time.Duration {
-	rate, _ := window.Pace(c.window, c.mtu, c.rtt.Smoothed, true)
+	rate, _ := window.Pace(c.window, c.mtu, c.RTT.Smoothed, true)
 	if rate == 0 {
 		return time.Microsecond
 	}
-	return min(rate.TimeFor(c.mtu), c.rtt.Smoothed)
+	return min(rate.TimeFor(c.mtu), c.RTT.Smoothed)
 }
 
 func (c *Controller) packets(n int64) float64 { return float64(n) / float64(c.mtu) }
@@ -376,11 +354,3 @@ func (c *Controller) bytes(w float64) int64 {
 
 // maxWindow bounds windows, bytes, far above any real path.
 const maxWindow = 1 << 40
-
-func (c *Controller) setState(now time.Duration, to string, cause cc.Cause) {
-	if c.state == to {
-		return
-	}
-	c.events.Add(cc.Event{At: now, Kind: cc.EventState, Cause: cause, From: c.state, To: to})
-	c.state = to
-}

@@ -33,18 +33,15 @@ const recovery = "recovery"
 // RFC9438 is CUBIC as the RFC has it. It implements [cc.Controller] and
 // [cc.Inspector].
 type RFC9438 struct {
-	mtu   float64
-	path  pathState
-	state string
+	window.Base
+
+	mtu  float64
+	path pathState
 
 	saved  undoState
 	slow   hystart.PlusPlus
-	sender window.Sender
 	period window.Recovery
 	ackAt  time.Duration // of the last ACK
-	rtt    cc.RTT
-	lastCE int64
-	events cc.EventBuffer
 }
 
 // pathState is what CUBIC knows of the path, windows in packets as in the RFC.
@@ -80,14 +77,14 @@ func NewRFC9438(cfg cc.Config) *RFC9438 {
 			cwnd:     float64(cfg.InitialWindow) / float64(cfg.MTU),
 			ssthresh: math.Inf(1),
 		},
-		state: slowStart,
+		Base: window.NewBase(slowStart),
 	}
 }
 
 // Control implements [cc.Controller].
 func (c *RFC9438) Control() cc.Control {
 	w := c.window()
-	rate, quantum := window.Pace(w, int64(c.mtu), c.rtt.Smoothed, c.path.cwnd < c.path.ssthresh)
+	rate, quantum := window.Pace(w, int64(c.mtu), c.RTT.Smoothed, c.path.cwnd < c.path.ssthresh)
 	return cc.Control{
 		PacingRate: rate,
 		Window:     w,
@@ -96,12 +93,6 @@ func (c *RFC9438) Control() cc.Control {
 		ECN:        cc.ECT0,
 	}
 }
-
-// State implements [cc.Controller].
-func (c *RFC9438) State() string { return c.state }
-
-// Events implements [cc.Controller].
-func (c *RFC9438) Events(dst []cc.Event) []cc.Event { return c.events.Drain(dst) }
 
 // Vars implements [cc.Inspector].
 func (c *RFC9438) Vars(dst []cc.Var) []cc.Var {
@@ -115,18 +106,11 @@ func (c *RFC9438) Vars(dst []cc.Var) []cc.Var {
 	)
 }
 
-// OnPacketSent implements [cc.Controller].
-func (c *RFC9438) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
-
-// OnAppLimited implements [cc.Controller].
-func (c *RFC9438) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }
-
 // OnECN implements [cc.Controller].
 func (c *RFC9438) OnECN(now time.Duration, e cc.ECN) {
-	if e.CE <= c.lastCE {
+	if !c.Marked(e) {
 		return
 	}
-	c.lastCE = e.CE
 	if c.period.Enter(now, e.NewestSentAt) {
 		c.reduce(now, cc.CauseECN)
 		c.saved = undoState{} // a mark is never spurious
@@ -135,7 +119,7 @@ func (c *RFC9438) OnECN(now time.Duration, e cc.ECN) {
 
 // OnRTT implements [cc.Controller].
 func (c *RFC9438) OnRTT(_ time.Duration, r cc.RTT) {
-	c.rtt = r
+	c.RTT = r
 	if c.inFirstSlowStart() {
 		c.slow.OnRTT(r.Latest)
 	}
@@ -176,28 +160,28 @@ func (c *RFC9438) OnSpuriousLoss(now time.Duration, l cc.Loss) {
 	if c.path.cwnd < c.path.ssthresh {
 		state = slowStart
 	}
-	c.setState(now, state, cc.CauseNone)
+	c.SetState(now, state, cc.CauseNone)
 }
 
 // OnAck implements [cc.Controller].
 func (c *RFC9438) OnAck(now time.Duration, a *cc.Ack) {
-	c.sender.OnAck(now, a, c.window())
+	c.Sender.OnAck(now, a, c.window())
 	sinceAck := now - c.ackAt
 	c.ackAt = now
 	if a.Handshake {
 		return
 	}
-	if c.state == recovery && !c.period.In(a.Newest.SentAt) {
-		c.setState(now, congestionAvoidance, cc.CauseRound)
+	if c.State() == recovery && !c.period.In(a.Newest.SentAt) {
+		c.SetState(now, congestionAvoidance, cc.CauseRound)
 	}
-	if c.sender.AppLimited() {
+	if c.Sender.AppLimited() {
 		// "The elapsed time t in Figure 1 MUST NOT include periods during which
 		// cwnd has not been updated due to application-limited behavior"
 		// RFC 9438 Section 4.2, Window Increase Function
 		c.path.curve.epoch = min(c.path.curve.epoch+sinceAck, now)
 		return
 	}
-	if c.inFirstSlowStart() && c.slow.OnAck(c.sender.AckedTo(), c.sender.Next()) {
+	if c.inFirstSlowStart() && c.slow.OnAck(c.Sender.AckedTo(), c.Sender.Next()) {
 		c.path.ssthresh = c.path.cwnd
 	}
 	var acked int64
@@ -208,9 +192,6 @@ func (c *RFC9438) OnAck(now time.Duration, a *cc.Ack) {
 	}
 	c.grow(now, acked)
 }
-
-// OnPTO implements [cc.Controller].
-func (c *RFC9438) OnPTO(time.Duration, int) {}
 
 // OnMTU implements [cc.Controller]. Windows are in packets and are rescaled.
 func (c *RFC9438) OnMTU(_ time.Duration, mtu int64) {
@@ -233,11 +214,8 @@ func (p *pathState) rescale(f float64) {
 	p.cwndPrior *= f
 }
 
-// OnSeed implements [cc.Controller]. The RFC has no careful resume.
-func (c *RFC9438) OnSeed(time.Duration, cc.Seed) {}
-
 func (c *RFC9438) inFirstSlowStart() bool {
-	return c.state == slowStart && math.IsInf(c.path.ssthresh, 1)
+	return c.State() == slowStart && math.IsInf(c.path.ssthresh, 1)
 }
 
 // grow adds for acked bytes.
@@ -250,7 +228,7 @@ func (c *RFC9438) grow(now time.Duration, acked int64) {
 		p.cwnd += float64(acked) / c.mtu
 		return
 	}
-	if c.state == slowStart {
+	if c.State() == slowStart {
 		c.leaveSlowStart(now)
 	}
 	segments := float64(acked) / c.mtu
@@ -269,7 +247,7 @@ func (c *RFC9438) grow(now time.Duration, acked int64) {
 	// The RFC adds (target - cwnd) / cwnd for each ACK of one packet; an ACK of
 	// several packets counts for as many.
 	// RFC 9438 Sections 4.4 and 4.5, Concave and Convex Region
-	target := min(max(p.curve.at(now+c.rtt.Smoothed), p.cwnd), targetMax*p.cwnd)
+	target := min(max(p.curve.at(now+c.RTT.Smoothed), p.cwnd), targetMax*p.cwnd)
 	p.cwnd += (target - p.cwnd) / p.cwnd * min(segments, p.cwnd)
 }
 
@@ -287,13 +265,13 @@ func (c *RFC9438) leaveSlowStart(now time.Duration) {
 	p.wMax = p.cwnd
 	p.wEst = p.cwnd
 	p.curve.from(now, p.cwnd, p.cwnd)
-	c.setState(now, congestionAvoidance, cc.CauseRound)
+	c.SetState(now, congestionAvoidance, cc.CauseRound)
 }
 
 // reduce answers a congestion event.
 // RFC 9438 Section 4.6, Multiplicative Decrease
 func (c *RFC9438) reduce(now time.Duration, cause cc.Cause) {
-	c.saved = undoState{path: c.path, before: c.sender.Next()}
+	c.saved = undoState{path: c.path, before: c.Sender.Next()}
 	p := &c.path
 	wMax := p.cwnd
 	if p.cwnd < p.wMax {
@@ -308,7 +286,7 @@ func (c *RFC9438) reduce(now time.Duration, cause cc.Cause) {
 	p.wEst = p.cwnd
 	p.curve.from(now, p.cwnd, wMax)
 	c.noteCut(now, cause)
-	c.setState(now, recovery, cause)
+	c.SetState(now, recovery, cause)
 }
 
 // collapse answers persistent congestion, QUIC's counterpart of a timeout.
@@ -321,23 +299,12 @@ func (c *RFC9438) collapse(now time.Duration) {
 	c.saved = undoState{}
 	c.period.Forget()
 	c.noteCut(now, cc.CausePersistent)
-	c.setState(now, slowStart, cc.CausePersistent)
+	c.SetState(now, slowStart, cc.CausePersistent)
 }
 
 func (c *RFC9438) noteCut(now time.Duration, cause cc.Cause) {
 	before := int64(c.path.cwndPrior * c.mtu)
-	c.events.Add(cc.Event{
-		At: now, Kind: cc.EventCongestion, Cause: cause,
-		Rate: cc.RateOf(before, c.rtt.Smoothed), NewRate: cc.RateOf(c.window(), c.rtt.Smoothed),
-	})
+	c.NoteCut(now, before, c.window(), cause)
 }
 
 func (c *RFC9438) window() int64 { return int64(min(c.path.cwnd*c.mtu, maxWindow)) }
-
-func (c *RFC9438) setState(now time.Duration, to string, cause cc.Cause) {
-	if c.state == to {
-		return
-	}
-	c.events.Add(cc.Event{At: now, Kind: cc.EventState, Cause: cause, From: c.state, To: to})
-	c.state = to
-}

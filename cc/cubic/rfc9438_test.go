@@ -186,7 +186,7 @@ func TestRFCPersistentCongestion(t *testing.T) {
 	test.WantVar("cwnd", 2*packet)
 	within(t, "ssthresh", ctl.path.ssthresh, grown*betaRFC, 1e-9)
 	test.AckAll()
-	for ctl.state == slowStart {
+	for ctl.State() == slowStart {
 		test.RoundTrip(rtt)
 	}
 	if ctl.path.curve.k != 0 || ctl.path.curve.wMax < before*betaRFC {

@@ -26,17 +26,14 @@ const (
 // Controller is a NewReno controller. It implements [cc.Controller] and
 // [cc.Inspector].
 type Controller struct {
+	window.Base
+
 	mtu      int64
 	window   int64 // congestion_window
 	ssthresh int64 // math.MaxInt64 until the first congestion event
-	state    string
 	partial  int64 // acknowledged bytes times mtu, less than one window's worth
-	lastCE   int64
 
-	sender window.Sender
 	period window.Recovery
-	rtt    cc.RTT
-	events cc.EventBuffer
 }
 
 var (
@@ -51,14 +48,14 @@ func New(cfg cc.Config) *Controller {
 		mtu:      cfg.MTU,
 		window:   cfg.InitialWindow,
 		ssthresh: math.MaxInt64,
-		state:    slowStart,
+		Base:     window.NewBase(slowStart),
 	}
 }
 
 // Control implements [cc.Controller].
 func (c *Controller) Control() cc.Control {
 	first := c.ssthresh == math.MaxInt64
-	rate, quantum := window.Pace(c.window, c.mtu, c.rtt.Smoothed, c.window < c.ssthresh)
+	rate, quantum := window.Pace(c.window, c.mtu, c.RTT.Smoothed, c.window < c.ssthresh)
 	return cc.Control{
 		PacingRate: rate,
 		Window:     c.window,
@@ -68,12 +65,6 @@ func (c *Controller) Control() cc.Control {
 	}
 }
 
-// State implements [cc.Controller].
-func (c *Controller) State() string { return c.state }
-
-// Events implements [cc.Controller].
-func (c *Controller) Events(dst []cc.Event) []cc.Event { return c.events.Drain(dst) }
-
 // Vars implements [cc.Inspector].
 func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 	return append(dst,
@@ -82,27 +73,17 @@ func (c *Controller) Vars(dst []cc.Var) []cc.Var {
 	)
 }
 
-// OnPacketSent implements [cc.Controller].
-func (c *Controller) OnPacketSent(now time.Duration, p cc.Packet) { c.sender.OnPacketSent(now, p) }
-
-// OnAppLimited implements [cc.Controller].
-func (c *Controller) OnAppLimited(now time.Duration) { c.sender.OnAppLimited(now) }
-
 // OnECN implements [cc.Controller].
 //
 // "If the ECN-CE counter reported by the peer has increased, this could be a
 // new congestion event."
 // RFC 9002 Appendix B.7, Process ECN Information
 func (c *Controller) OnECN(now time.Duration, e cc.ECN) {
-	if e.CE <= c.lastCE {
+	if !c.Marked(e) {
 		return
 	}
-	c.lastCE = e.CE
 	c.onCongestion(now, e.NewestSentAt, cc.CauseECN)
 }
-
-// OnRTT implements [cc.Controller].
-func (c *Controller) OnRTT(_ time.Duration, r cc.RTT) { c.rtt = r }
 
 // OnLoss implements [cc.Controller]. A probe timeout alone says nothing about
 // congestion:
@@ -120,22 +101,19 @@ func (c *Controller) OnLoss(now time.Duration, l cc.Loss) {
 	c.onCongestion(now, l.SentAt, cc.CauseLoss)
 }
 
-// OnSpuriousLoss implements [cc.Controller]. RFC 9002 has no undo.
-func (c *Controller) OnSpuriousLoss(time.Duration, cc.Loss) {}
-
 // OnAck implements [cc.Controller].
 // RFC 9002 Appendix B.5, On Packet Acknowledgment
 func (c *Controller) OnAck(now time.Duration, a *cc.Ack) {
-	c.sender.OnAck(now, a, c.window)
+	c.Sender.OnAck(now, a, c.window)
 	if a.Handshake {
 		return
 	}
-	if c.state == recovery && !c.period.In(a.Newest.SentAt) {
-		c.setState(now, congestionAvoidance, cc.CauseRound)
+	if c.State() == recovery && !c.period.In(a.Newest.SentAt) {
+		c.SetState(now, congestionAvoidance, cc.CauseRound)
 	}
 	// "Do not increase congestion_window if application limited or flow control
 	// limited."
-	if c.sender.AppLimited() {
+	if c.Sender.AppLimited() {
 		return
 	}
 	for _, p := range a.Packets {
@@ -146,9 +124,6 @@ func (c *Controller) OnAck(now time.Duration, a *cc.Ack) {
 		c.grow(now, p.Bytes)
 	}
 }
-
-// OnPTO implements [cc.Controller].
-func (c *Controller) OnPTO(time.Duration, int) {}
 
 // OnMTU implements [cc.Controller].
 //
@@ -162,15 +137,12 @@ func (c *Controller) OnMTU(_ time.Duration, mtu int64) {
 	}
 }
 
-// OnSeed implements [cc.Controller]. RFC 9002 has no careful resume.
-func (c *Controller) OnSeed(time.Duration, cc.Seed) {}
-
 // grow adds for n acknowledged bytes.
 func (c *Controller) grow(now time.Duration, n int64) {
 	if c.window < c.ssthresh {
 		c.window += n
-		if c.window >= c.ssthresh && c.state == slowStart {
-			c.setState(now, congestionAvoidance, cc.CauseRound)
+		if c.window >= c.ssthresh && c.State() == slowStart {
+			c.SetState(now, congestionAvoidance, cc.CauseRound)
 		}
 		return
 	}
@@ -191,8 +163,8 @@ func (c *Controller) onCongestion(now, sentAt time.Duration, cause cc.Cause) {
 	c.ssthresh = max(c.window/lossDivisor, minimumWindow*c.mtu)
 	c.window = c.ssthresh
 	c.partial = 0
-	c.noteCut(now, before, cause)
-	c.setState(now, recovery, cause)
+	c.NoteCut(now, before, c.window, cause)
+	c.SetState(now, recovery, cause)
 }
 
 // onPersistent collapses the window.
@@ -209,21 +181,6 @@ func (c *Controller) onPersistent(now time.Duration) {
 	c.window = minimumWindow * c.mtu
 	c.partial = 0
 	c.period.Forget()
-	c.noteCut(now, before, cc.CausePersistent)
-	c.setState(now, slowStart, cc.CausePersistent)
-}
-
-func (c *Controller) noteCut(now time.Duration, before int64, cause cc.Cause) {
-	c.events.Add(cc.Event{
-		At: now, Kind: cc.EventCongestion, Cause: cause,
-		Rate: cc.RateOf(before, c.rtt.Smoothed), NewRate: cc.RateOf(c.window, c.rtt.Smoothed),
-	})
-}
-
-func (c *Controller) setState(now time.Duration, to string, cause cc.Cause) {
-	if c.state == to {
-		return
-	}
-	c.events.Add(cc.Event{At: now, Kind: cc.EventState, Cause: cause, From: c.state, To: to})
-	c.state = to
+	c.NoteCut(now, before, c.window, cc.CausePersistent)
+	c.SetState(now, slowStart, cc.CausePersistent)
 }
