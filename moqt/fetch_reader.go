@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/moq-c4/moq-c4/moqt/wire"
 )
@@ -196,11 +197,31 @@ func (r *FetchReader) check(m *wire.FetchOK, malformed error) *RequestError {
 // readEnd implements role. After a FIN the objects may still be on their way.
 func (r *FetchReader) readEnd(err error) {
 	if err == io.EOF && !r.h.awaitsAnswer() {
+		r.awaitStream()
 		return
 	}
 	cause := cancelCause(err)
 	r.finish(cause, wire.StreamCancelled)
 	r.h.abort(wire.StreamCancelled, cause)
+}
+
+// fetchStreamTimeout is how long the stream of an answer may take to come after the request was finished. It is long: the stream
+// can have to wait for others.
+const fetchStreamTimeout = 2 * time.Minute
+
+// awaitStream gives the stream of the answer its time after the publisher has finished the request: what was reset before its
+// header was there never comes.
+func (r *FetchReader) awaitStream() {
+	t := time.AfterFunc(fetchStreamTimeout, func() {
+		r.mu.Lock()
+		none := r.d == nil
+		r.mu.Unlock()
+		if none {
+			r.finish(ErrCancelled, wire.StreamCancelled)
+			r.h.abort(wire.StreamCancelled, ErrCancelled)
+		}
+	})
+	context.AfterFunc(r.ctx, func() { t.Stop() })
 }
 
 // end implements role.

@@ -164,6 +164,18 @@ func TestFetchFails(t *testing.T) {
 			}
 		})
 	}
+	// A stream that was reset before its header was there never comes.
+	runSession(t, testSession{}, func(st *sessionTest) {
+		a, ps := start(st)
+		ps.send(&wire.FetchOK{End: loc(3, 0)})
+		ps.fin()
+		r := a.ok("")
+		next := background(st, func() (FetchObject, error) { return r.Next() })
+		time.Sleep(fetchStreamTimeout)
+		if _, err := next.result("no stream"); err != ErrCancelled || len(st.s.registry.fetches) > 0 {
+			st.Errorf("got %v", err)
+		}
+	})
 	runSession(t, testSession{}, func(st *sessionTest) {
 		a, ps := start(st)
 		ps.send(&wire.FetchOK{End: loc(3, 0)})

@@ -167,6 +167,9 @@ func (w *send16) item(out, b []byte) ([]byte, int, error) {
 	if item.Properties, err = wire.TranscodeProperties(item.Properties, adaptedVersion, wire.Draft16); err != nil {
 		return out, 0, err
 	}
+	if item.Kind != wire.FetchObject { // the end of a group can be given as its largest id
+		item.Location.Object = min(item.Location.Object, max16)
+	}
 	if err := fits16(item.Location.Group, item.Location.Object, item.SubgroupID); err != nil {
 		return out, 0, err
 	}
