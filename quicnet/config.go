@@ -90,6 +90,10 @@ type TransportConfig struct {
 	// Monitor gets figures of the controllers. Default: a Listener makes one, see [Listener.Controllers]; Dial needs none.
 	Monitor *ControllerMonitor
 
+	// Memory lets a controller begin with what the last connection to the same address has learned: careful
+	// resume. Give the same one to all configurations. Default: none, each connection begins anew.
+	Memory *ccinject.Memory
+
 	// Socket opens the sockets in place of the kernel's; network is "udp", "udp4" or "udp6". It is for networks in
 	// memory, as in tests in virtual time. Default: net.ListenPacket.
 	Socket func(network, addr string) (net.PacketConn, error)
@@ -126,7 +130,7 @@ func (c *TransportConfig) setDefaults() {
 		if c.Monitor == nil {
 			c.Monitor = new(ControllerMonitor)
 		}
-		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger, Monitor: c.Monitor.of})
+		c.inject = ccinject.New(ccinject.Config{Controller: c.Controller, Logger: c.Logger, Monitor: c.Monitor.of, Memory: c.Memory})
 	}
 	if c.socket == nil {
 		c.socket = c.Socket

@@ -81,12 +81,13 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 	}
 	p.relay = relay.New(f.relay)
 
-	controller, err := f.cc.Controller()
-	if err != nil {
+	transport := quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, OnSmallBuffers: p.smallBuffers, Acks: acks}
+	if err := f.cc.Configure(&transport); err != nil {
 		return nil, err
 	}
+	var err error
 	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
-		TransportConfig: quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, Controller: controller, OnSmallBuffers: p.smallBuffers, Acks: acks},
+		TransportConfig: transport,
 		Addr:            f.listen,
 		Certificate:     p.cert,
 		AllowedOrigins:  list(f.origins),

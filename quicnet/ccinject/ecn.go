@@ -17,6 +17,7 @@ func (h *ecnHook) Mode() codepoint {
 	s.askedMark()
 	if *s.congestion != sendAlgorithm(s) {
 		*s.congestion = s
+		s.remember()
 		s.reset()
 		s.in.reinstalled.Add(1)
 		s.vitals.moved()

@@ -32,6 +32,9 @@ type Config struct {
 	// Monitor chooses by the application protocols that the client offers which Monitor
 	// counts a connection. Default: none does.
 	Monitor func(protocols []string) *Monitor
+
+	// Memory gives new connections what earlier ones have learned. Default: none.
+	Memory *Memory
 }
 
 // Stats counts connections since New.
@@ -194,10 +197,13 @@ func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.
 		}
 		in.handler.Store(l)
 	}
-	s := newSender(in, l, handler.UnsafePointer(), initialMTU(q))
+	s := newSender(in, l, handler.UnsafePointer(), initialMTU(q), conn)
 	s.install()
 	m.add(&s.vitals)
-	context.AfterFunc(conn.Context(), func() { m.remove(&s.vitals) })
+	context.AfterFunc(conn.Context(), func() {
+		m.remove(&s.vitals)
+		s.remember()
+	})
 	return nil
 }
 

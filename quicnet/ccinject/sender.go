@@ -2,8 +2,11 @@ package ccinject
 
 import (
 	"math"
+	"net"
 	"time"
 	"unsafe"
+
+	"github.com/quic-go/quic-go"
 
 	"github.com/moq-c4/moq-c4/cc"
 )
@@ -50,13 +53,14 @@ type sender struct {
 	started bool          // base is known
 	now     time.Duration // latest time given to the controller
 
+	remote     func() net.Addr // of the peer, now
 	initialMTU int64
 	mtu        int64
 	lastPTO    uint32
 }
 
-func newSender(in *Injector, l *handlerLayout, handler unsafe.Pointer, mtu int64) *sender {
-	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu}
+func newSender(in *Injector, l *handlerLayout, handler unsafe.Pointer, mtu int64, conn *quic.Conn) *sender {
+	s := &sender{in: in, slots: l.slots(handler), initialMTU: mtu, remote: conn.RemoteAddr}
 	s.reset()
 	return s
 }
@@ -94,7 +98,7 @@ func (s *sender) reset() {
 	clear(s.log.ring)
 	s.lastPTO = 0
 	s.tally.state = ""
-	s.vitals.start(s.epoch)
+	s.resume()
 	s.apply()
 }
 

@@ -1,6 +1,7 @@
 package ccinject
 
 import (
+	"net"
 	"sync"
 	"time"
 
@@ -25,6 +26,9 @@ type vitals struct {
 	begin   time.Time
 	rate    cc.Rate
 	maxRTT  time.Duration
+
+	remote  net.Addr // of the present path; nil: not known
+	settled bool     // the controller has an estimate that it stands by
 }
 
 // until returns the counters with the time that is still running.
@@ -54,11 +58,14 @@ func (v *vitals) setLimited(limited bool, at time.Time) {
 }
 
 // start notes that a path begins.
-func (v *vitals) start(at time.Time) {
+func (v *vitals) start(at time.Time, to net.Addr, seeded bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.enter(StateInitial, at, false)
-	v.rate, v.maxRTT = 0, 0
+	v.rate, v.maxRTT, v.remote, v.settled = 0, 0, to, false
+	if seeded {
+		v.totals.SeedsOffered++
+	}
 }
 
 // moved counts a change of path.
@@ -121,8 +128,11 @@ func (s *sender) report() {
 		case cc.EventState:
 			to := stateOf(e.To)
 			v.enter(to, s.epoch.Add(e.At), s.inBurst())
-			if to == StateResuming {
+			switch {
+			case to == StateResuming:
 				v.totals.SeedsUsed++
+			case to == StateCruising:
+				v.settled = true // initial has ended, and its queue is drained
 			}
 		case cc.EventCongestion:
 			v.totals.Congestion[causeOf(e.Cause)]++

@@ -9,6 +9,8 @@ import (
 	"github.com/moq-c4/moq-c4/cc/bbr"
 	"github.com/moq-c4/moq-c4/cc/cubic"
 	"github.com/moq-c4/moq-c4/cc/reno"
+	"github.com/moq-c4/moq-c4/quicnet"
+	"github.com/moq-c4/moq-c4/quicnet/ccinject"
 )
 
 // stockController names the controller of the QUIC library.
@@ -27,16 +29,33 @@ var controllers = []struct {
 	{"reno", func(c cc.Config) cc.Controller { return reno.New(c) }},
 }
 
-// ControllerFlag is the flag --cc.
-type ControllerFlag struct{ name string }
+// defaultController is what is used without --cc.
+const defaultController = "c4"
 
-// AddFlags registers the flag.
+// ControllerFlag is the flags --cc and --cc-resume.
+type ControllerFlag struct {
+	name   string
+	resume bool
+	memory ccinject.Memory
+}
+
+// AddFlags registers the flags.
 func (f *ControllerFlag) AddFlags(fs *flag.FlagSet) {
 	names := make([]string, len(controllers))
 	for i, c := range controllers {
 		names[i] = c.name
 	}
-	fs.StringVar(&f.name, "cc", stockController, "congestion `controller` of what is sent: "+strings.Join(names, ", "))
+	fs.StringVar(&f.name, "cc", defaultController, "congestion `controller` of what is sent: "+strings.Join(names, ", "))
+	fs.BoolVar(&f.resume, "cc-resume", true, "let c4 begin with what the last connection to the same address has learned, for 10 minutes")
+}
+
+// Configure puts the controller, and what it remembers, into a transport's configuration.
+func (f *ControllerFlag) Configure(c *quicnet.TransportConfig) (err error) {
+	c.Controller, err = f.Controller()
+	if f.resume {
+		c.Memory = &f.memory
+	}
+	return err
 }
 
 // Controller returns what makes the controllers, nil for the library's own.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/moq-c4/moq-c4/cc"
+	"github.com/moq-c4/moq-c4/quicnet"
 )
 
 func TestControllerFlag(t *testing.T) {
@@ -29,8 +30,19 @@ func TestControllerFlag(t *testing.T) {
 	fs := flag.NewFlagSet("", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	f.AddFlags(fs)
-	if made, err := f.Controller(); made != nil || err != nil {
-		t.Errorf("the default is not the library's own, %v", err)
+	if err := fs.Parse(nil); err != nil {
+		t.Fatal(err)
+	}
+	if made, err := f.Controller(); made == nil || err != nil || made(cc.Config{}).State() != "initial" || f.name != "c4" {
+		t.Errorf("the default is %q, %v", f.name, err)
+	}
+	var c, off quicnet.TransportConfig
+	if err := f.Configure(&c); err != nil || c.Controller == nil || c.Memory == nil {
+		t.Errorf("%v, got %+v", err, c)
+	}
+	fs.Parse([]string{"--cc-resume=false", "--cc", "stock"})
+	if err := f.Configure(&off); err != nil || off.Controller != nil || off.Memory != nil {
+		t.Errorf("%v, got %+v", err, off)
 	}
 	fs.Parse([]string{"--cc", "vegas9"})
 	if _, err := f.Controller(); err == nil {

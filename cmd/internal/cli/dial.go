@@ -61,7 +61,7 @@ func (d *Dialer) Check(log *slog.Logger) error {
 		log.Warn("the relay's certificate is not checked (--tls-insecure)")
 	}
 	if d.controller != nil {
-		if d.config.Controller, err = d.controller.Controller(); err != nil {
+		if err := d.controller.Configure(&d.config.TransportConfig); err != nil {
 			return err
 		}
 	}
