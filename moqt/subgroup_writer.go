@@ -206,6 +206,23 @@ func (w *SubgroupWriter) Reset(code wire.StreamCode) {
 	w.stream.Reset(uint64(code))
 }
 
+// Expire is Reset, and gives up what was not delivered after Close too. Of what was delivered, the subscriber may lose what it
+// has not read.
+//
+// "If the timer expires before the underlying transport stream reaches "all data committed" state ... the implementation MUST
+// reset the stream."
+// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+func (w *SubgroupWriter) Expire(code wire.StreamCode) {
+	w.mu.Lock()
+	closed := w.closed
+	w.mu.Unlock()
+	if closed {
+		w.stream.Reset(uint64(code))
+		return
+	}
+	w.Reset(code)
+}
+
 // resetHeaderTimeout bounds how long Reset may wait for room for a header.
 const resetHeaderTimeout = 10 * time.Millisecond
 

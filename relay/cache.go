@@ -1,6 +1,7 @@
 package relay
 
 import (
+	pq "container/heap"
 	"sync/atomic"
 	"time"
 )
@@ -25,21 +26,50 @@ func (c *cache) trim() {
 	}
 	defer c.trimming.Store(false)
 	tracks := c.tracks()
-	for goal := c.max - c.max/20; c.total.Load() > goal; {
-		var victim *track
-		var oldest time.Time
-		for _, t := range tracks {
-			if at, ok := t.oldest(); ok && (victim == nil || at.Before(oldest)) {
-				victim, oldest = t, at
-			}
+	var old oldestFirst
+	for _, t := range tracks {
+		if at, ok := t.oldest(); ok {
+			old = append(old, superseded{t, at})
 		}
-		if victim == nil {
-			if victim = largest(tracks); victim == nil {
+	}
+	pq.Init(&old)
+	for goal := c.max - c.max/20; c.total.Load() > goal; {
+		if len(old) == 0 {
+			victim := largest(tracks)
+			if victim == nil {
 				return
 			}
+			victim.evict()
+			continue
 		}
-		victim.evict()
+		first := &old[0]
+		first.track.evict()
+		if at, ok := first.track.oldest(); ok {
+			first.at = at
+			pq.Fix(&old, 0)
+		} else {
+			pq.Pop(&old)
+		}
 	}
+}
+
+// superseded is a track by when its oldest group that could be evicted was superseded.
+type superseded struct {
+	track *track
+	at    time.Time
+}
+
+// oldestFirst is a heap, so that trimming looks at each track once and not once for each group that goes.
+type oldestFirst []superseded
+
+func (h oldestFirst) Len() int           { return len(h) }
+func (h oldestFirst) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
+func (h oldestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *oldestFirst) Push(x any)        { *h = append(*h, x.(superseded)) }
+func (h *oldestFirst) Pop() (x any) {
+	last := len(*h) - 1
+	x, *h = (*h)[last], (*h)[:last]
+	return x
 }
 
 // largest returns the track that takes most, if any takes something.

@@ -155,7 +155,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
 		return
 	}
-	c := &cursor{tellsAcks: s.pub.TellsAcks(), subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, joined: s.joined, opened: make(chan struct{})}
+	c := &cursor{tellsAcks: s.pub.TellsAcks(), subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, expiry: state.SubgroupTimeout, joined: s.joined, opened: make(chan struct{})}
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
@@ -197,13 +197,15 @@ func (s *subscriber) limit() {
 // forwardDatagram sends a datagram if the subscriber wants it and it is not too old.
 //
 // "For datagrams, the implementation MUST drop the datagrams if the time elapsed since the first byte exceeds
-// OBJECT_DELIVERY_TIMEOUT." [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+// OBJECT_DELIVERY_TIMEOUT. ... For objects with Object Forwarding Preference set to Datagram, the SUBGROUP_DELIVERY_TIMEOUT
+// acts the same way as OBJECT_DELIVERY_TIMEOUT"
+// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
 func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt.PublicationState, now time.Time) {
 	at := wire.Location{Group: d.object.Group, Object: d.object.Object}
 	if at.Less(from) || at.Group > state.EndGroup {
 		return
 	}
-	if state.ObjectTimeout > 0 && now.Sub(d.arrived) > state.ObjectTimeout {
+	if age := now.Sub(d.arrived); over(age, state.ObjectTimeout) || over(age, state.SubgroupTimeout) {
 		s.stats.DatagramsLost.Add(1)
 		return
 	}
@@ -213,6 +215,7 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 	}
 	if err := s.pub.SendDatagram(d.object); err != nil {
 		s.stats.DatagramsLost.Add(1)
+		s.track.tooLarge(err, d, s.cfg.Logger)
 		return
 	}
 	s.stats.DatagramsOut.Add(1)
@@ -220,6 +223,9 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 		o.Handed(d.object.Priority, max(0, now.Sub(d.arrived)))
 	}
 }
+
+// over reports whether an age is above a limit, 0 being none.
+func over(age, limit time.Duration) bool { return limit > 0 && age > limit }
 
 // finish lets the open streams end, for as long as a stream may lag, resets the rest and sends PUBLISH_DONE.
 //
@@ -236,6 +242,7 @@ func (s *subscriber) finish(ctx context.Context, code wire.DoneCode, reason stri
 	select {
 	case <-drained:
 	case <-ctx.Done():
+		<-drained
 		return
 	case <-late.C:
 		cut(s.open, CutEnded)
@@ -254,11 +261,14 @@ type cursor struct {
 	next      int           // place in the log of the next object to be observed; owned by run
 	tellsAcks bool          // the connection can tell what was acknowledged
 	timeout   time.Duration // age at which an object is too old to send; 0 is none
+	expiry    time.Duration // how long the subgroup may take once it is known to be complete; 0 is for ever
 	joined    time.Time     // ages are counted from here on
 
 	// Streams are opened in the order of arrival: among equal priorities the older one is sent first.
 	after  <-chan struct{} // closed when the cursor before has its stream
 	opened chan struct{}
+
+	expire *time.Timer // see finished; guarded by subgroup.mu
 
 	cancel context.CancelFunc
 	writer atomic.Pointer[moqt.SubgroupWriter] // once the stream is open
@@ -280,6 +290,42 @@ func (c *cursor) cut(why Cut) {
 	c.stats.Cuts[why].Add(1)
 	if w := c.writer.Load(); w != nil {
 		w.Reset(why.code())
+	}
+	c.cancel()
+}
+
+// finished says that the subgroup is complete. The lock of the subgroup is held.
+//
+// "If the Object Forwarding Preference is Subgroup and the value of SUBGROUP_DELIVERY_TIMEOUT is not zero, the MOQT
+// implementation MUST start a timer of SUBGROUP_DELIVERY_TIMEOUT duration once it becomes aware that all of the objects on the
+// subgroup have been published"
+// [MOQT-18] Section 8, Delivery Timeouts and Data Reliability
+func (c *cursor) finished() {
+	if c.expiry > 0 {
+		c.expire = time.AfterFunc(c.expiry, c.expired)
+	}
+}
+
+// delivered says that the subscriber has all of it.
+func (c *cursor) delivered() {
+	c.subgroup.mu.Lock()
+	defer c.subgroup.mu.Unlock()
+	if c.expire != nil {
+		c.expire.Stop()
+	}
+}
+
+// expired gives up what was not delivered in time, after FIN too. Few connections tell what was acknowledged: of the
+// others, a subscriber may get a reset for what it has.
+func (c *cursor) expired() {
+	if !c.why.CompareAndSwap(0, 1+int32(CutTimeout)) {
+		return
+	}
+	if !c.over.Load() {
+		c.stats.Cuts[CutTimeout].Add(1)
+	}
+	if w := c.writer.Load(); w != nil {
+		w.Expire(wire.StreamDeliveryTimeout)
 	}
 	c.cancel()
 }
@@ -344,6 +390,9 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 			continue
 		case end == endFinished:
 			w.Close()
+			if c.expiry > 0 {
+				w.OnAcked(func(time.Time) { c.delivered() })
+			}
 			return
 		case end == endReset:
 			c.stats.Cuts[CutUpstream].Add(1)

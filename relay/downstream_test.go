@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -250,6 +251,138 @@ func TestDeliveryTimeoutOfALateJoiner(t *testing.T) {
 		var reset *moqt.StreamError
 		if !errors.As(err, &reset) || wire.StreamCode(reset.Code) != wire.StreamDeliveryTimeout {
 			t.Errorf("an object that waited for a second came with %v, want DELIVERY_TIMEOUT", err)
+		}
+	})
+}
+
+// A subgroup that is complete has SUBGROUP_DELIVERY_TIMEOUT to arrive; one that is not has all the time in the world.
+func TestSubgroupDeliveryTimeout(t *testing.T) {
+	runRelay(t, Config{MaxLag: time.Minute}, func(rt *relayTest) {
+		pub := rt.publisher()
+		params := wire.Params{SubgroupDeliveryTimeout: wire.Some(wire.MillisOf(500 * time.Millisecond))}
+		s := rt.dial(moqt.PipeConfig{StreamWindow: 1000}).subscribe("video", params)
+		w := pub.group("video", 1)
+		w.WriteObject(moqt.ObjectHeader{}, make([]byte, 5000))
+		r := rt.next(s)
+		time.Sleep(10 * time.Second) // and does not read meanwhile
+		if n := rt.relay.stats.Cuts[CutTimeout].Load(); n != 0 {
+			t.Errorf("%d streams were cut while the subgroup went on", n)
+		}
+		w.Close()
+		time.Sleep(499 * time.Millisecond)
+		if n := rt.relay.stats.Cuts[CutTimeout].Load(); n != 0 {
+			t.Errorf("%d streams were cut early", n)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if n := rt.relay.stats.Cuts[CutTimeout].Load(); n != 1 {
+			t.Errorf("%d streams were cut, want 1", n)
+		}
+		var err error
+		for err == nil {
+			if _, err = r.Next(); err == nil {
+				_, err = io.Copy(io.Discard, r)
+			}
+		}
+		var reset *moqt.StreamError
+		if !errors.As(err, &reset) || wire.StreamCode(reset.Code) != wire.StreamDeliveryTimeout {
+			t.Errorf("the stream ended with %v, want DELIVERY_TIMEOUT", err)
+		}
+		// Who comes later has as long from then on.
+		late := rt.dial(moqt.PipeConfig{StreamWindow: 1000}).subscribe("video", params)
+		time.Sleep(400 * time.Millisecond)
+		rt.drain(late)
+		time.Sleep(time.Second)
+		if n := rt.relay.stats.Cuts[CutTimeout].Load(); n != 1 {
+			t.Errorf("%d streams were cut, want only the first", n)
+		}
+	})
+}
+
+// Datagrams obey either timeout, the end group and the forward state, as streams do.
+func TestDatagramRules(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		local, err := rt.relay.Publish(name("audio"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		send := func(group uint64) { local.WriteDatagram(LocalObject{Group: group, Payload: []byte("x")}) }
+		send(1)
+		got := func(params wire.Params, change func(*moqt.Subscription)) (groups []uint64) {
+			s := rt.dial(moqt.PipeConfig{}).subscribe("audio", params)
+			synctest.Wait()
+			for g := uint64(2); g < 6; g++ {
+				if g == 4 && change != nil {
+					change(s)
+				}
+				send(g)
+				synctest.Wait()
+			}
+			ctx, cancel := context.WithTimeout(rt.ctx, time.Second)
+			defer cancel()
+			for {
+				in, err := s.Next(ctx)
+				if err != nil {
+					return groups
+				}
+				groups = append(groups, in.Datagram.Group)
+			}
+		}
+		pause := func(s *moqt.Subscription) { s.Update(rt.ctx, wire.Params{Forward: wire.Some(false)}) }
+		resume := func(s *moqt.Subscription) { s.Update(rt.ctx, wire.Params{Forward: wire.Some(true)}) }
+		for _, tt := range []struct {
+			name   string
+			params wire.Params
+			change func(*moqt.Subscription)
+			want   []uint64
+		}{
+			{"all", wire.Params{}, nil, []uint64{2, 3, 4, 5}},
+			{"end group", wire.Params{Filter: wire.Some(wire.Filter{Type: wire.FilterAbsoluteRange, Start: wire.Location{Group: 3}, EndGroup: 4})}, nil, []uint64{3, 4}},
+			{"paused", wire.Params{}, pause, []uint64{2, 3}},
+			{"resumed", wire.Params{Forward: wire.Some(false)}, resume, []uint64{4, 5}},
+		} {
+			if groups := got(tt.params, tt.change); !slices.Equal(groups, tt.want) {
+				t.Errorf("%s: got %v, want %v", tt.name, groups, tt.want)
+			}
+			local.End()
+			if local, err = rt.relay.Publish(name("audio"), nil); err != nil {
+				t.Fatal(err)
+			}
+			send(1)
+		}
+	})
+}
+
+// A burst far over every limit costs datagrams, never the subscription.
+func TestDatagramBurst(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		local, err := rt.relay.Publish(name("audio"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := rt.dial(moqt.PipeConfig{}).subscribe("audio", wire.Params{})
+		synctest.Wait()
+		const n = 20_000
+		for g := range uint64(n) {
+			local.WriteDatagram(LocalObject{Group: g, Payload: make([]byte, 100)})
+		}
+		synctest.Wait()
+		sent, lost := rt.relay.SessionStats().DatagramsSent, rt.relay.stats.DatagramsLost.Load()
+		dropped := rt.relay.SessionStats().DatagramsOverflow
+		if sent+lost+dropped != n || lost+dropped == 0 {
+			t.Errorf("%d sent, %d overtaken and %d dropped of %d: the books must agree", sent, lost, dropped, n)
+		}
+		if s.Context().Err() != nil {
+			t.Fatal("the subscription has ended")
+		}
+		local.WriteDatagram(LocalObject{Group: n, Payload: []byte("on")})
+		for {
+			in, err := s.Next(rt.ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in.Datagram.Group == n {
+				break
+			}
 		}
 	})
 }

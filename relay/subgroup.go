@@ -169,6 +169,11 @@ func (s *subgroup) finish(end endState, code wire.StreamCode) {
 		return
 	}
 	s.end, s.code = end, code
+	if end == endFinished {
+		for c := range s.cursors {
+			c.finished()
+		}
+	}
 	s.changed.fire()
 }
 
@@ -320,6 +325,9 @@ func (s *subgroup) join(c *cursor) bool {
 		return false
 	}
 	s.cursors[c] = struct{}{}
+	if s.end == endFinished {
+		c.finished()
+	}
 	return true
 }
 

@@ -3,8 +3,11 @@ package relay
 import (
 	"cmp"
 	"context"
+	"errors"
+	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -55,6 +58,8 @@ type track struct {
 	trackEnd wire.Opt[wire.Location] // of the track's last object, once its publisher has said so
 	spoiling context.Context         // see spoiled; nil while nobody has asked
 	spoilt   context.CancelFunc
+
+	toldLarge atomic.Bool // a warning of datagrams that do not fit was logged
 
 	groupWanted wire.Opt[uint64] // see wantGroup
 	groupAsked  signal           // groupWanted was set
@@ -309,6 +314,19 @@ func (t *track) addDatagram(d moqt.Datagram, by *link, now time.Time) refusal {
 		t.observer.Received(ReceivedObject{Priority: d.Priority, Bytes: len(d.Payload), Properties: d.Properties, At: now})
 	}
 	return taken
+}
+
+// tooLarge says, once for the track, that its objects do not fit into datagrams: nothing else does. Whoever publishes it has to
+// send smaller ones, or on streams.
+//
+// "When the total size is larger than the maximum datagram size for the session, the Object will be dropped without any
+// explicit notification."
+// [MOQT-18] Section 11.3, Datagrams
+func (t *track) tooLarge(err error, d *datagram, log *slog.Logger) {
+	if large, ok := errors.AsType[*moqt.DatagramTooLargeError](err); ok && t.toldLarge.CompareAndSwap(false, true) {
+		log.Warn("objects of a track are too large for datagrams and do not arrive", "track", t.name.String(),
+			"object_bytes", len(d.object.Payload)+len(d.object.Properties), "datagram_bytes_max", large.Max)
+	}
 }
 
 // dropDatagrams forgets the n oldest datagrams; t.mu is held.
