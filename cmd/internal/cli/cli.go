@@ -24,6 +24,9 @@ const (
 	ExitFailed   = 1 // it did not work out; one line on stderr says why
 	ExitUsage    = 2 // a bad flag, argument, file or certificate; one line on stderr says which
 	ExitNotFound = 3 // the namespace or track is not there
+
+	// ExitUnsupported is for a case that a test client does not have, as the runners of such clients want it.
+	ExitUnsupported = 127
 )
 
 // Env is what a command gets from its process.
@@ -83,6 +86,11 @@ func Usage(format string, args ...any) error {
 // NotFound makes an error that exits with ExitNotFound.
 func NotFound(format string, args ...any) error {
 	return &codedError{ExitNotFound, fmt.Errorf(format, args...)}
+}
+
+// Unsupported makes an error that exits with ExitUnsupported.
+func Unsupported(format string, args ...any) error {
+	return &codedError{ExitUnsupported, fmt.Errorf(format, args...)}
 }
 
 // NewFlags returns a flag set that prints the given help before its flags.
