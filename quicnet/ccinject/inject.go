@@ -198,11 +198,13 @@ func (in *Injector) tryInstall(tr *quic.Transport, ctx context.Context, q *quic.
 		in.handler.Store(l)
 	}
 	s := newSender(in, l, handler.UnsafePointer(), initialMTU(q), conn)
+	s.trace.open(conn.QlogTrace())
 	s.install()
 	m.add(&s.vitals)
 	context.AfterFunc(conn.Context(), func() {
 		m.remove(&s.vitals)
 		s.remember()
+		s.trace.close()
 	})
 	return nil
 }

@@ -46,6 +46,7 @@ type sender struct {
 	estimate   estimator     // ctl, if it is one
 	vitals     vitals
 	tally      tally
+	trace      trace
 
 	// Times of the controller count from epoch, by quic-go's clock from base.
 	epoch   time.Time

@@ -104,6 +104,9 @@ type tally struct {
 func (s *sender) report() {
 	t := &s.tally
 	t.events = s.ctl.Events(t.events[:0])
+	if len(t.events) > 0 {
+		s.trace.record(s.ctl, t.events)
+	}
 	state := s.ctl.State()
 	rate, rtt := s.control.PacingRate, time.Duration(s.rtt.smoothedRTT.Load())
 	if s.estimate != nil {
