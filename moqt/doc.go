@@ -4,6 +4,8 @@
 //
 // The tag [MOQT-18] in comments means draft-ietf-moq-transport-18, [MOQT-16]
 // draft-ietf-moq-transport-16, [MOQT-19] draft-ietf-moq-transport-19.
+// Quotations leave out cross references and the marks of code; where more is left out
+// there are three dots.
 //
 // # Types in order of use
 //

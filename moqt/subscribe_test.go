@@ -865,3 +865,24 @@ func TestSubscriptionGoAway(t *testing.T) {
 		st.wantClose("a client cannot say where to", wire.SessionProtocolViolation)
 	})
 }
+
+// "For SUBSCRIBE_OK messages: the subscriber MUST cancel the subscription ..."
+// [MOQT-18] Section 2.5.1, Mandatory Track Properties
+func TestSubscribeOKWithMandatoryProperty(t *testing.T) {
+	runSession(t, testSession{}, func(st *sessionTest) {
+		a := background(st, func() (*Subscription, error) {
+			return st.s.Subscribe(st.Context(), SubscribeRequest{Track: trackA})
+		})
+		ps := st.acceptStream()
+		ps.message("SUBSCRIBE")
+		mandatory, _ := wire.AppendProperties(nil, []wire.Property{{Type: 0x4002, Uint: 1}}, testVersion)
+		ps.send(&wire.SubscribeOK{TrackAlias: 1, Properties: mandatory})
+		_, err := a.result("not understood")
+		if re := wantRequestError(st, "not understood", err, wire.RequestUnsupportedExtension); !re.Local {
+			st.Error("it was not the peer who refused")
+		}
+		ps.wantReset("cancelled", wire.StreamCancelled)
+		s := st.openUni("30 01 00 | 00 01 00")
+		wantStopped(st, "its objects are not processed", s, wire.StreamCancelled)
+	})
+}

@@ -50,7 +50,7 @@ func TestDraft19SeveralSubscriptions(t *testing.T) {
 	})
 }
 
-// "... if it is not zero ... it MUST reject this with REQUEST_ERROR with error code INVALID_FILTER."
+// "If this limit is exceeded, an endpoint MUST reject this with REQUEST_ERROR with error code INVALID_FILTER."
 // [MOQT-19] Section 5.1.3, Range Filters
 func TestDraft19RangeFilter(t *testing.T) {
 	const track = `02 04 "live" 01 "a" 05 "video"`

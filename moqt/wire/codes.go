@@ -14,7 +14,7 @@ func codeName(name string, code uint64) string {
 // Grease values are reserved so that unknown values are met in practice.
 //
 // "Grease values follow the pattern 0x7f * N + 0x9D for non-negative integer
-// values of N." [MOQT-18] Section 14, Grease
+// values of N ..." [MOQT-18] Section 14, Grease
 const (
 	greaseStep  = 0x7f
 	greaseFirst = 0x9d

@@ -5,6 +5,9 @@
 // and [MOQT-19] the drafts 16 and 19 of it, [LOC-04]
 // draft-ietf-moq-loc-04, [LOC-02] draft-ietf-moq-loc-02.
 //
+// Quotations leave out cross references and the marks of code; where more is left out
+// there are three dots.
+//
 // The package is pure: it reads and writes byte slices, keeps no goroutine, no
 // clock and no reader, and imports only the standard library.
 //

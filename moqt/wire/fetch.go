@@ -112,8 +112,8 @@ func (c *FetchCursor) Last() (l Location, ok bool) { return c.prev, c.started }
 
 // advance moves the cursor behind item.
 //
-// "Prior Group ID and prior Object ID: The values from the End of Range indicator.
-// Prior Subgroup ID: The Subgroup ID from the last actual Object before the End of
+// "Prior Group ID and prior Object ID: The values from the End of Range indicator."
+// "Prior Subgroup ID: The Subgroup ID from the last actual Object before the End of
 // Range indicator." [MOQT-18] Section 11.4.4.2, End of Range
 func (c *FetchCursor) advance(item *FetchItem) {
 	c.prev, c.started = item.Location, true

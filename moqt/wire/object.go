@@ -38,7 +38,7 @@ func (s ObjectStatus) valid() bool {
 // checkStatus reports what the peer must not send.
 //
 // "Any other value SHOULD be treated as a protocol error and the session SHOULD be
-// closed with a PROTOCOL_VIOLATION." [MOQT-18] Section 11.2.1.1, Object Status
+// closed with a PROTOCOL_VIOLATION ..." [MOQT-18] Section 11.2.1.1, Object Status
 //
 // "If an endpoint receives properties on an Object with status that is not Normal,
 // it MUST close the session with a PROTOCOL_VIOLATION."

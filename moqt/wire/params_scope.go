@@ -15,7 +15,7 @@ const (
 	paramsSubscribeNamespace = hasAuthToken
 	paramsSubscribeTracks    = hasAuthToken | hasForward
 
-	// "The TRACK_STATUS message format is identical to the SUBSCRIBE message, but
+	// "The TRACK_STATUS message format is identical to the SUBSCRIBE message ..., but
 	// subscriber parameters related to Track delivery (e.g. SUBSCRIBER_PRIORITY) are
 	// not included." [MOQT-18] Section 10.14, TRACK_STATUS
 	// AUTHORIZATION_TOKEN is the only parameter whose definition names the message.

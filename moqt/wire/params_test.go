@@ -124,7 +124,7 @@ func TestParamNames(t *testing.T) {
 }
 
 func TestTokenCacheCost(t *testing.T) {
-	// "The token size is calculated as 16 bytes + the size of the Token Value field."
+	// "The token size is calculated as 16 bytes + the size of the Token Value field ..."
 	// [MOQT-18] Section 10.3.1.3, MAX_AUTH_TOKEN_CACHE_SIZE
 	if got := (Token{AliasType: TokenRegister, Value: make([]byte, 5)}).CacheCost(); got != 21 {
 		t.Errorf("cost %d, want 21", got)

@@ -59,7 +59,7 @@ func (o *ObjectProperties) set(p Property, l Location) error {
 		return setGap(&o.PriorObjectIDGap, p.Uint, l.Object, "object")
 	default:
 		// "An Object received with a Mandatory Track Property as an Object Property is
-		// malformed." [MOQT-18] Section 2.5.1, Mandatory Track Properties
+		// malformed ..." [MOQT-18] Section 2.5.1, Mandatory Track Properties
 		if IsMandatoryTrackProperty(p.Type) {
 			return malformed("object with a mandatory track property")
 		}
@@ -69,8 +69,9 @@ func (o *ObjectProperties) set(p Property, l Location) error {
 
 // setGap sets a gap before the id of an object.
 //
-// "A Track is considered malformed if ... An Object contains more than one instance
-// of Prior Group ID Gap. ... An Object has a Prior Group ID Gap larger than the
+// "A Track is considered malformed ... if any of the following conditions are
+// detected: ... An Object contains more than one instance of Prior Group ID Gap. ...
+// An Object has a Prior Group ID Gap larger than the
 // Group ID." [MOQT-18] Section 12.8, Prior Group ID Gap; the same in Section 12.9
 func setGap(o *Opt[uint64], gap, id uint64, kind string) error {
 	if o.ok {

@@ -59,7 +59,7 @@ func (t TokenAliasType) hasValue() bool { return t == TokenRegister || t == Toke
 // CacheCost returns the size of the registered token in bytes, as it counts
 // against MAX_AUTH_TOKEN_CACHE_SIZE.
 //
-// "The token size is calculated as 16 bytes + the size of the Token Value field."
+// "The token size is calculated as 16 bytes + the size of the Token Value field ..."
 // [MOQT-18] Section 10.3.1.3, MAX_AUTH_TOKEN_CACHE_SIZE
 func (t Token) CacheCost() uint64 { return tokenCost + uint64(len(t.Value)) }
 
