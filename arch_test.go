@@ -88,6 +88,7 @@ var testEdges = []edge{
 	{"quicnet/...", "c4", "C4 is tested in real connections"},
 	{"quicnet/...", "cc/...", "controllers are tested in real connections"},
 	{"quicnet/...", "github.com/quic-go/...", "a peer that misbehaves is plain quic-go"},
+	{"quicnet/...", "golang.org/x/net/ipv4", "a socket in memory that carries ECN, in the types of quic-go"},
 	{"sim/...", "quicnet/...", "the real stack runs over the simulator's links"},
 	{"sim/...", "moqt/...", "the real stack runs over the simulator's links"},
 	{"sim/...", "relay/...", "the real stack runs over the simulator's links"},

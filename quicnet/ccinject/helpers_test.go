@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -231,34 +232,60 @@ type link struct {
 	delay time.Duration // one way
 	queue time.Duration // a packet that would wait longer is dropped
 	cut   bool          // nothing gets through
+	most  int           // larger packets are dropped, bytes; 0: none
+
+	lose func(n int) bool          // which packets get lost, counted from 0; nil: none
+	late func(n int) time.Duration // by how much a packet is late, and may be overtaken; nil: none is
+	ecn  func(mark byte) byte      // what becomes of the ECN field; nil: nothing
+	ce   time.Duration             // packets that wait longer are marked with CE; 0: none
 
 	mu      sync.Mutex
 	busy    time.Time // end of the last transmission
 	packets []arrival // in order
+	sent    int
 	dropped int
+	marks   int // packets marked with CE
 	kick    chan struct{}
 }
 
 type arrival struct {
-	at time.Time
-	b  []byte
+	at  time.Time
+	b   []byte
+	ecn byte
 }
 
-func (l *link) send(b []byte) {
+func (l *link) send(b []byte, mark byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	if l.busy.Before(now) {
 		l.busy = now
 	}
-	if l.cut || l.rate > 0 && l.busy.Sub(now) >= l.queue {
+	n, waits := l.sent, l.busy.Sub(now)
+	l.sent++
+	if l.cut || l.rate > 0 && waits >= l.queue || l.lose != nil && l.lose(n) || l.most > 0 && len(b) > l.most {
 		l.dropped++
 		return
 	}
 	if l.rate > 0 {
 		l.busy = l.busy.Add(l.rate.TimeFor(int64(len(b))))
 	}
-	l.packets = append(l.packets, arrival{l.busy.Add(l.delay), bytes.Clone(b)})
+	if l.ecn != nil {
+		mark = l.ecn(mark)
+	}
+	if l.ce > 0 && waits > l.ce && mark != 0 {
+		mark = 3
+		l.marks++
+	}
+	at := l.busy.Add(l.delay)
+	if l.late != nil {
+		at = at.Add(l.late(n))
+	}
+	i := len(l.packets)
+	for i > 0 && at.Before(l.packets[i-1].at) {
+		i--
+	}
+	l.packets = slices.Insert(l.packets, i, arrival{at, bytes.Clone(b), mark})
 	l.wake()
 }
 
@@ -269,13 +296,28 @@ func (l *link) wake() {
 	}
 }
 
+// set changes the link.
+func (l *link) set(f func(*link)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l)
+}
+
 // end is a socket between two links.
 type end struct {
-	addr, peer *net.UDPAddr
-	in, out    *link
-	mu         sync.Mutex
-	closed     bool
-	deadline   time.Time
+	addr     *net.UDPAddr
+	in, out  *link
+	mu       sync.Mutex
+	peer     *net.UDPAddr
+	closed   bool
+	deadline time.Time
+}
+
+// rebind gives what arrives another source address, as a NAT does that has forgotten the old one.
+func (e *end) rebind(port int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.peer = &net.UDPAddr{IP: e.peer.IP, Port: port}
 }
 
 // network returns two sockets; down leads from server to client.
@@ -287,30 +329,36 @@ func network(down, up *link) (server, client *end) {
 }
 
 func (e *end) WriteTo(b []byte, _ net.Addr) (int, error) {
-	e.out.send(b)
+	e.out.send(b, 0)
 	return len(b), nil
 }
 
 func (e *end) ReadFrom(b []byte) (int, net.Addr, error) {
+	p, from, err := e.next()
+	return copy(b, p.b), from, err
+}
+
+// next waits for a packet.
+func (e *end) next() (arrival, net.Addr, error) {
 	for {
 		e.mu.Lock()
-		closed, deadline := e.closed, e.deadline
+		closed, deadline, peer := e.closed, e.deadline, e.peer
 		e.mu.Unlock()
 		now := time.Now()
 		if closed {
-			return 0, nil, net.ErrClosed
+			return arrival{}, nil, net.ErrClosed
 		}
 		if !deadline.IsZero() && !now.Before(deadline) {
-			return 0, nil, os.ErrDeadlineExceeded
+			return arrival{}, nil, os.ErrDeadlineExceeded
 		}
 		e.in.mu.Lock()
 		wait := time.Hour
 		if len(e.in.packets) > 0 {
 			if wait = e.in.packets[0].at.Sub(now); wait <= 0 {
-				p := e.in.packets[0].b
+				p := e.in.packets[0]
 				e.in.packets = e.in.packets[1:]
 				e.in.mu.Unlock()
-				return copy(b, p), e.peer, nil
+				return p, peer, nil
 			}
 		}
 		e.in.mu.Unlock()
