@@ -37,59 +37,68 @@ func (t *tester) stage(ctx context.Context) (*stage, error) {
 	return st, err
 }
 
-// got is one stream as it was received.
-type got struct {
-	header  moqt.SubgroupHeader
-	objects []uint64
+// received is what came of one subgroup, on however many streams.
+type received struct {
+	objects  []uint64 // in the order they came
+	priority uint8
 }
 
-// stream reads the next stream of a subscription to its end.
-func stream(ctx context.Context, sub *moqt.Subscription) (got, error) {
-	in, err := sub.Next(ctx)
+// receive reads streams until n objects have come.
+func (t *tester) receive(ctx context.Context, sub *moqt.Subscription, n int) (map[[2]uint64]received, error) {
+	all := make(map[[2]uint64]received)
+	streams := 0
+	for n > 0 {
+		in, err := sub.Next(ctx)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%d objects have not come: %w", n, err)
+		case in.Subgroup == nil:
+			return nil, errors.New("a datagram came, want a stream")
+		}
+		streams++
+		for {
+			o, err := in.Subgroup.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				return nil, wrap("read a stream", err)
+			}
+			if o.Status != wire.ObjectNormal {
+				continue
+			}
+			h := in.Subgroup.Header()
+			b, err := io.ReadAll(in.Subgroup)
+			if err != nil {
+				return nil, wrap("read an object", err)
+			}
+			if want := payload(wire.Location{Group: h.Group, Object: o.ID}); string(b) != string(want) {
+				return nil, fmt.Errorf("object %d of group %d has the payload %q, want %q", o.ID, h.Group, b, want)
+			}
+			key := [2]uint64{h.Group, h.Subgroup}
+			r := all[key]
+			r.objects, r.priority = append(r.objects, o.ID), h.Priority
+			all[key] = r
+			n--
+		}
+	}
+	t.report.add("streams", streams)
+	return all, nil
+}
+
+// wantGroups reads groups with the objects 0 to n-1 each in subgroup 0. A relay need not keep them on one stream each.
+func (t *tester) wantGroups(ctx context.Context, sub *moqt.Subscription, n int, groups ...uint64) error {
+	all, err := t.receive(ctx, sub, n*len(groups))
 	if err != nil {
-		return got{}, wrap("wait for a stream", err)
+		return err
 	}
-	if in.Subgroup == nil {
-		return got{}, errors.New("a datagram came, want a stream")
-	}
-	var g got
-	for {
-		o, err := in.Subgroup.Next()
-		g.header = in.Subgroup.Header()
-		if err == io.EOF {
-			return g, nil
+	for _, id := range groups {
+		objects := slices.Sorted(slices.Values(all[[2]uint64{id, 0}].objects))
+		for i := range uint64(n) {
+			if len(objects) != n || objects[i] != i {
+				return fmt.Errorf("of group %d came the objects %v, want 0 to %d", id, objects, n-1)
+			}
 		}
-		if err != nil {
-			return g, wrap("read a stream", err)
-		}
-		b, err := io.ReadAll(in.Subgroup)
-		if err != nil {
-			return g, wrap("read an object", err)
-		}
-		if want := payload(wire.Location{Group: g.header.Group, Object: o.ID}); string(b) != string(want) {
-			return g, fmt.Errorf("object %d of group %d has the payload %q, want %q", o.ID, g.header.Group, b, want)
-		}
-		g.objects = append(g.objects, o.ID)
-	}
-}
-
-// wantGroups reads one stream for each group, in any order, with the objects 0 to n-1 each.
-func wantGroups(ctx context.Context, sub *moqt.Subscription, n int, groups ...uint64) error {
-	var want []uint64
-	for i := range uint64(n) {
-		want = append(want, i)
-	}
-	left := slices.Clone(groups)
-	for len(left) > 0 {
-		g, err := stream(ctx, sub)
-		if err != nil {
-			return err
-		}
-		i := slices.Index(left, g.header.Group)
-		if i < 0 || !slices.Equal(g.objects, want) {
-			return fmt.Errorf("group %d came with the objects %v; want the groups %v with %v", g.header.Group, g.objects, left, want)
-		}
-		left = slices.Delete(left, i, i+1)
 	}
 	return nil
 }
@@ -102,7 +111,7 @@ func singleObject(ctx context.Context, t *tester) error {
 	if err := st.origin.group(ctx, st.pub, 0, 1); err != nil {
 		return err
 	}
-	return wantGroups(ctx, st.sub, 1, 0)
+	return t.wantGroups(ctx, st.sub, 1, 0)
 }
 
 func multipleGroups(ctx context.Context, t *tester) error {
@@ -115,7 +124,7 @@ func multipleGroups(ctx context.Context, t *tester) error {
 			return err
 		}
 	}
-	return wantGroups(ctx, st.sub, 5, 0, 1, 2)
+	return t.wantGroups(ctx, st.sub, 5, 0, 1, 2)
 }
 
 // subgroups sends the even objects of a group in one subgroup and the odd ones in another.
@@ -138,17 +147,14 @@ func subgroups(ctx context.Context, t *tester) error {
 		}
 		w.Close()
 	}
-	for range 2 {
-		g, err := stream(ctx, st.sub)
-		if err != nil {
-			return err
-		}
-		id := g.header.Subgroup
-		if want := []uint64{id, id + 2, id + 4}; id > 1 || g.header.Group != 7 || !slices.Equal(g.objects, want) {
-			return fmt.Errorf("subgroup %d of group %d came with the objects %v", id, g.header.Group, g.objects)
-		}
-		if want := []uint8{10, 200}[id]; g.header.Priority != want {
-			return fmt.Errorf("subgroup %d came with the priority %d, want %d", id, g.header.Priority, want)
+	all, err := t.receive(ctx, st.sub, 6)
+	if err != nil {
+		return err
+	}
+	for id, priority := range []uint8{10, 200} {
+		r, first := all[[2]uint64{7, uint64(id)}], uint64(id)
+		if want := []uint64{first, first + 2, first + 4}; !slices.Equal(slices.Sorted(slices.Values(r.objects)), want) || r.priority != priority {
+			return fmt.Errorf("of subgroup %d came the objects %v with priority %d; want %v with %d", id, r.objects, r.priority, want, priority)
 		}
 	}
 	return nil
@@ -192,7 +198,7 @@ func lateSubscriber(ctx context.Context, t *tester) error {
 			return err
 		}
 	}
-	if err := wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
+	if err := t.wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
 		return err
 	}
 	late, err := t.connect(ctx, "late subscriber", nil)
@@ -213,7 +219,7 @@ func lateSubscriber(ctx context.Context, t *tester) error {
 			return err
 		}
 	}
-	return wantGroups(ctx, sub, 2, 2, 3)
+	return t.wantGroups(ctx, sub, 2, 2, 3)
 }
 
 // fetched reads the answer to a FETCH.
@@ -255,7 +261,7 @@ func fetch(ctx context.Context, t *tester) error {
 			return err
 		}
 	}
-	if err := wantGroups(ctx, st.sub, 3, 0, 1, 2, 3); err != nil {
+	if err := t.wantGroups(ctx, st.sub, 3, 0, 1, 2, 3); err != nil {
 		return err
 	}
 	r, err := st.viewer.Fetch(ctx, moqt.FetchRequest{Track: st.origin.track, Start: wire.Location{Group: 1, Object: 1}, End: wire.Location{Group: 2, Object: 2}})
@@ -280,7 +286,7 @@ func joiningFetch(ctx context.Context, t *tester) error {
 			return err
 		}
 	}
-	if err := wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
+	if err := t.wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
 		return err
 	}
 	late, err := t.connect(ctx, "late subscriber", nil)
@@ -307,16 +313,18 @@ func joiningFetch(ctx context.Context, t *tester) error {
 	if err := st.origin.group(ctx, st.pub, 2, 2); err != nil {
 		return err
 	}
-	for {
-		g, err := stream(ctx, sub)
+	for { // a relay may begin with the current group
+		all, err := t.receive(ctx, sub, 1)
 		if err != nil {
 			return err
 		}
-		if g.header.Group == 2 {
-			return nil
+		for key := range all {
+			if key[0] > 2 || key[0] == 0 {
+				return fmt.Errorf("group %d came, want 2", key[0])
+			}
 		}
-		if g.header.Group != 1 { // a relay may begin with the current group
-			return fmt.Errorf("group %d came, want 2", g.header.Group)
+		if got := all[[2]uint64{2, 0}]; len(got.objects) > 0 {
+			return nil
 		}
 	}
 }

@@ -21,7 +21,7 @@ func trackStatus(ctx context.Context, t *tester) error {
 	if err := st.origin.group(ctx, st.pub, 4, 2); err != nil {
 		return err
 	}
-	if err := wantGroups(ctx, st.sub, 2, 4); err != nil {
+	if err := t.wantGroups(ctx, st.sub, 2, 4); err != nil {
 		return err
 	}
 	status, err := st.viewer.TrackStatus(ctx, st.origin.track)
@@ -110,7 +110,7 @@ func subscribeTracks(ctx context.Context, t *tester) error {
 	if err := o.group(ctx, p, 1, 3); err != nil {
 		return err
 	}
-	return wantGroups(ctx, sub, 3, 1)
+	return t.wantGroups(ctx, sub, 3, 1)
 }
 
 // forwarding waits until the relay wants objects of a track that was published.

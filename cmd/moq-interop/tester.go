@@ -56,6 +56,14 @@ func (t *tester) run(ctx context.Context) error {
 	if err != nil && ctx.Err() == context.DeadlineExceeded {
 		err = fmt.Errorf("not done after %v: %w", timeout, err)
 	}
+	if err != nil {
+		for _, s := range t.sessions { // the cause is often that a session has ended
+			if e := t.unexpectedEnd(s); e != nil {
+				err = fmt.Errorf("%w (%w)", err, e)
+				break
+			}
+		}
+	}
 	t.mu.Lock()
 	sessions, announcements := t.sessions, t.announcements
 	t.mu.Unlock()
