@@ -3,6 +3,7 @@ package ccinject
 import (
 	"context"
 	"errors"
+	"flag"
 	"io"
 	"net"
 	"sync"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/quic-go/quic-go"
 
-	"github.com/moq-c4/moq-c4/c4"
 	"github.com/moq-c4/moq-c4/cc"
 )
 
@@ -201,18 +201,23 @@ func TestECNAndMigration(t *testing.T) {
 	}
 }
 
+var connections = flag.Int("connections", 30, "how many connections TestChurn opens and closes")
+
 // TestChurn opens and closes connections while they transfer: run it with -race and with
-// -gcflags=all=-d=checkptr.
+// -gcflags=all=-d=checkptr, and with -connections 500.
 func TestChurn(t *testing.T) {
-	const (
-		workers = 6
-		each    = 5
-	)
+	const workers = 6
+	each := (*connections + workers - 1) / workers
 	var made atomic.Int64
-	in := New(Config{Controller: func(c cc.Config) cc.Controller {
-		made.Add(1)
-		return c4.New(c, c4.Default())
-	}})
+	var m Monitor
+	in := New(Config{
+		Controller: func(c cc.Config) cc.Controller {
+			made.Add(1)
+			return newC4(c)
+		},
+		Monitor: func([]string) *Monitor { return &m },
+		Memory:  new(Memory),
+	})
 	p := newPair(t, udp(t), udp(t), in, in)
 	var turn atomic.Int64
 	p.server.VerifySourceAddress = func(net.Addr) bool { return turn.Add(1)%3 == 0 }
@@ -273,7 +278,15 @@ func TestChurn(t *testing.T) {
 	wg.Wait()
 	// A client that repeats its first packet while a Retry is on the way makes the server
 	// open two connections.
-	if got := in.Stats(); got.Refused > 0 || got.Installed < 2*workers*each || got.Installed+got.Reinstalled != uint64(made.Load()) {
+	if got := in.Stats(); got.Refused > 0 || got.Installed < uint64(2*workers*each) || got.Installed+got.Reinstalled != uint64(made.Load()) {
 		t.Errorf("got %+v, %d controllers", got, made.Load())
+	}
+	for begin := time.Now(); m.Snapshot().Live > 0; time.Sleep(time.Millisecond) {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("%d connections are still counted", m.Snapshot().Live)
+		}
+	}
+	if got := m.Snapshot(); got.Installed != in.Stats().Installed || got.Entered[StateInitial] < got.Installed {
+		t.Errorf("monitor: %+v", got)
 	}
 }
