@@ -414,16 +414,21 @@ export class Player {
 		}, ms);
 	}
 
+	/** Waits until sound of one of these pitches is heard; a busy machine tears it into pieces at first. */
+	async waitPitch(...hz: number[]): Promise<void> {
+		const heard: number[] = [];
+		for (const end = Date.now() + 60_000; Date.now() < end; ) {
+			const { pitch, loudest } = await this.look(700);
+			if (loudest > 0.005 && hz.some((x) => Math.abs(x - pitch) < 25)) return;
+			heard.push(pitch);
+		}
+		throw new Error(`heard ${heard}, not ${hz}; ${JSON.stringify(await this.info())}`);
+	}
+
 	/** Waits for a state, and for a problem if one is named. */
 	async waitState(state: State, problem?: string): Promise<Problem | undefined> {
 		const want = problem ? { state, problem: { code: problem } } : { state };
 		await expect.poll(() => this.info(), { timeout: 40_000, interval: 50 }).toMatchObject(want);
 		return (await this.info()).problem;
-	}
-
-	/** Keeps a picture of the page if the environment asks for it. */
-	async screenshot(name: string): Promise<void> {
-		const dir = process.env.MOQ_E2E_SCREENSHOTS;
-		if (dir) await this.page.screenshot({ path: join(dir, `${name}.png`) });
 	}
 }

@@ -23,21 +23,28 @@ test("what the page publishes can be recorded", async () => {
 	const dir = mkdtempSync(join(tmpdir(), "moq-web-publish-"));
 	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 	const file = join(dir, "out.mp4");
-	const sub = new Program("moq-sub", [
-		...["--tls-insecure", "--namespace", "live/record", "--wait", "-o", file, "--duration", "8s"],
-		`moqt://127.0.0.1:${relay.port}/`,
-	]);
-	await sub.exited;
-	const probe = execFileSync("ffprobe", [
-		...["-v", "error", "-count_packets", "-of", "json"],
-		...["-show_entries", "stream=codec_name,width,height,nb_read_packets,sample_rate", file],
-	]);
-	const { streams } = JSON.parse(String(probe));
-	const by = (f: object) => streams.find((s: object) => Object.entries(f).every(([k, v]) => Reflect.get(s, k) === v));
-	// How many there are depends on how busy the machine is.
-	expect(Number(by({ codec_name: "h264", width: 1280, height: 720 })?.nb_read_packets)).toBeGreaterThan(10);
-	expect(Number(by({ codec_name: "h264", width: 640, height: 360 })?.nb_read_packets)).toBeGreaterThan(10);
-	expect(Number(by({ codec_name: "opus", sample_rate: "48000" })?.nb_read_packets)).toBeGreaterThan(100);
+	// How much there is within some time depends on how busy the machine is; the bars of the pattern cost the encoders a lot.
+	let streams: Record<string, unknown>[] = [];
+	const frames = (want: object) => {
+		const s = streams.find((s) => Object.entries(want).every(([k, v]) => s[k] === v));
+		return Number(s?.nb_read_packets ?? 0);
+	};
+	for (const duration of ["5s", "15s", "40s"]) {
+		const sub = new Program("moq-sub", [
+			...["--tls-insecure", "--namespace", "live/record", "--wait", "-o", file, "--duration", duration],
+			`moqt://127.0.0.1:${relay.port}/`,
+		]);
+		await sub.exited;
+		const probe = execFileSync("ffprobe", [
+			...["-v", "error", "-count_packets", "-of", "json"],
+			...["-show_entries", "stream=codec_name,width,height,nb_read_packets,sample_rate", file],
+		]);
+		streams = JSON.parse(String(probe)).streams;
+		if (streams.length === 3 && streams.every((s) => Number(s.nb_read_packets) > 10)) break;
+	}
+	expect(frames({ codec_name: "h264", width: 1280, height: 720 })).toBeGreaterThan(10);
+	expect(frames({ codec_name: "h264", width: 640, height: 360 })).toBeGreaterThan(10);
+	expect(frames({ codec_name: "opus", sample_rate: "48000" })).toBeGreaterThan(50);
 	const errors = execFileSync("ffmpeg", ["-v", "error", "-i", file, "-map", "0", "-f", "null", "-"], { stdio: "pipe" });
 	expect(String(errors)).toBe("");
 });
@@ -45,8 +52,8 @@ test("what the page publishes can be recorded", async () => {
 test("what the page publishes is seen and heard in the player, with its delay told truly", async () => {
 	await publish("live/studio", SMALL);
 	const player = await watch(relay.port, { namespace: "live/studio", latency: "150" });
-	const sight = await player.waitPlaying("the pattern");
-	expect(Math.abs(sight.pitch - 440)).toBeLessThan(20);
+	await player.waitPlaying("the pattern");
+	await player.waitPitch(440);
 	// The pattern carries the time of its drawing in bars. The player knows the time of capture, and when it has shown it.
 	const frames = (await player.watchFrames(4000)).filter((f) => f.said);
 	expect(frames.length).toBeGreaterThan(10);

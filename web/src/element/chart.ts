@@ -147,8 +147,40 @@ export class Chart {
 				open = true;
 			}
 			c.stroke();
+			this.#mark(c, i, x, y, bottom);
 		}
 		c.restore();
+	}
+
+	/** Shades what is below the first line, and puts a dot at the end of each that is not dashed. */
+	#mark(
+		c: CanvasRenderingContext2D,
+		series: number,
+		x: (at: number) => number,
+		y: (v: number) => number,
+		bottom: number,
+	): void {
+		const run: [number, number][] = [];
+		for (const p of this.#points.toReversed()) {
+			const v = p.values[series];
+			if (v === undefined) break;
+			run.push([x(p.at), y(v)]);
+		}
+		const [last] = run;
+		if (!last || this.#config.series[series]?.dashed) return;
+		c.fillStyle = c.strokeStyle;
+		if (series === 0 && run.length > 1) {
+			c.globalAlpha = 0.1;
+			c.beginPath();
+			c.moveTo(last[0], bottom);
+			for (const [px, py] of run) c.lineTo(px, py);
+			c.lineTo(run.at(-1)?.[0] ?? 0, bottom);
+			c.fill();
+			c.globalAlpha = 1;
+		}
+		c.beginPath();
+		c.arc(last[0], last[1], 2.6, 0, 2 * Math.PI);
+		c.fill();
 	}
 
 	/** Bounds of the axis, and a step that gives three to five round lines. */

@@ -64,9 +64,10 @@ const TEMPLATE = `
  *   namespace    the broadcast, fields with slashes between them
  *   fingerprint  SHA-256 of the relay's certificate, for one that browsers do not trust
  *   latency      how long late frames are waited for: "auto" (default) or 20 to 2000, in milliseconds
- *   quality      "auto" (default) or the name of a video track
+ *   quality      "auto" (default), "lowest", or the name of a video track
  *   volume       0 to 1
  *   muted, paused, statistics
+ *   silent       no sound is received at all, as for a preview
  *   controls     "none" leaves them out
  *   report       "none" does not tell the relay how late the frames are shown
  *
@@ -314,6 +315,7 @@ export class MoqPlayer extends HTMLElement {
 		);
 		this.#sound = sound;
 		sound.setVolume(this.volume, this.muted);
+		if (this.hasAttribute("silent")) return;
 		sound.start(new URL("worklet.js", import.meta.url)).catch((err) => {
 			console.warn("moq-player: no sound:", err);
 		});
@@ -525,7 +527,9 @@ export class MoqPlayer extends HTMLElement {
 
 	#renderQualities(): void {
 		const set = this.#q(".quality");
-		const choices: [string, string, string][] = [["auto", "Automatic", this.#stats?.showing ?? ""]];
+		const showing = this.#tracks.find((t) => t.name === this.#stats?.showing);
+		const now = showing && showing.height > 0 ? `${showing.height}p now` : "";
+		const choices: [string, string, string][] = [["auto", "Automatic", now]];
 		for (const t of this.#tracks) {
 			const size = t.height > 0 ? `${t.height}p` : t.name;
 			choices.push([t.name, size, t.bitrate > 0 ? `${(t.bitrate / 1e6).toFixed(1)} Mbit/s` : t.codec]);

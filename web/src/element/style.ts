@@ -119,18 +119,18 @@ canvas.screen { position: absolute; inset: 0; width: 100%; height: 100%; object-
 
 /* The statistics, below the picture in the page's colours. */
 .stats { margin-top: 12px; padding: 14px; border: 1px solid var(--line); border-radius: var(--radius); background: var(--panel); }
-.numbers { display: grid; grid-template-columns: repeat(auto-fill, minmax(118px, 1fr)); gap: 1px; margin: 0 0 14px; border-radius: 9px; overflow: hidden; background: var(--panel-2); border: 1px solid var(--line); }
+.numbers { display: grid; grid-template-columns: repeat(6, minmax(0, 1fr)); gap: 1px; margin: 0 0 14px; border-radius: 9px; overflow: hidden; background: var(--panel-2); border: 1px solid var(--line); }
 .numbers div { box-shadow: 0 0 0 1px var(--line); padding: 8px 11px; min-width: 0; }
 .numbers dt { color: var(--ink-2); font-size: 11.5px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .numbers dd { margin: 1px 0 0; font-size: 15px; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 12px; }
+.charts { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: 18px 22px; }
 figure { margin: 0; min-width: 0; }
 figcaption { display: flex; flex-wrap: wrap; align-items: baseline; gap: 2px 12px; margin-bottom: 4px; font-size: 12px; color: var(--ink-2); }
 figcaption b { color: var(--ink); font-weight: 620; font-size: 13px; margin-right: auto; }
 figcaption span { display: inline-flex; align-items: center; gap: 6px; font-variant-numeric: tabular-nums; }
 figcaption span::before { content: ""; width: 12px; height: 3px; border-radius: 2px; background: var(--c); }
 figcaption span.dash::before { background: repeating-linear-gradient(to right, var(--c) 0 3px, transparent 3px 5px); }
-figure canvas { width: 100%; height: 118px; display: block; }
+figure canvas { width: 100%; height: 132px; display: block; }
 .sr { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 
 @container (max-width: 560px) {
@@ -138,7 +138,9 @@ figure canvas { width: 100%; height: 118px; display: block; }
 	.bar { padding: 28px 4px 4px; }
 	.charts { grid-template-columns: minmax(0, 1fr); }
 	.stats { padding: 10px; }
-	.numbers { grid-template-columns: repeat(auto-fill, minmax(100px, 1fr)); }
+	.numbers { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+	.numbers div { padding: 7px 9px; }
+	.numbers dd { font-size: 13.5px; }
 	.notice { padding: 12px 14px 54px; }
 	.notice > div { gap: 4px; }
 	.notice svg { width: 22px; height: 22px; }

@@ -7,7 +7,7 @@ import { decoderDescription, opusDuration } from "./codec.ts";
 import { MediaError, type Rendition } from "./frame.ts";
 import { parseHang } from "./hang.ts";
 import { parseFragments, parseHeader } from "./mp4.ts";
-import { parseMsf } from "./msf.ts";
+import { MsfCatalog, parseMsf } from "./msf.ts";
 import { newUnpacker, quicVarint } from "./unpack.ts";
 
 const read = (path: string) => new Uint8Array(readFileSync(new URL(`../../../${path}`, import.meta.url)));
@@ -210,3 +210,55 @@ test.each([
 	["three frames", [(31 << 3) | 3, 3], 60_000],
 	["nothing", [], 0],
 ])("Opus packet of %s", (_, packet, want) => expect(opusDuration(Uint8Array.from(packet))).toBe(want));
+
+describe("delta updates of an MSF catalog", () => {
+	const video = { name: "v", packaging: "loc", role: "video", codec: "avc1.42e01e", height: 360, altGroup: 1 };
+	const begin = () => {
+		const c = new MsfCatalog();
+		c.read(json({ version: "draft-01", tracks: [video] }), 0);
+		return c;
+	};
+	const delta = (...deltaUpdate: object[]) => json({ generatedAt: 1, deltaUpdate });
+	const listed = (c: { renditions: Rendition[] }) => c.renditions.map((r) => [r.name, r.height]);
+
+	test("each operation, in order", () => {
+		const c = begin();
+		const audio = { name: "a", packaging: "loc", role: "audio", codec: "opus" };
+		expect(listed(c.read(delta({ op: "add", tracks: [audio] }), 1))).toEqual([
+			["v", 360],
+			["a", 0],
+		]);
+		const clone = { op: "clone", tracks: [{ parentName: "v", name: "w", height: 720 }] };
+		const update = { op: "update", tracks: [{ parentName: "w", height: 1080 }] };
+		const cloned = c.read(delta(clone, update), 2);
+		expect(listed(cloned)).toEqual([
+			["v", 360],
+			["a", 0],
+			["w", 1080],
+		]);
+		expect(cloned.renditions[2]).toMatchObject({ codec: "avc1.42e01e", altGroup: 1 });
+		expect(listed(c.read(delta({ op: "remove", tracks: [{ name: "v" }] }), 3))).toEqual([
+			["a", 0],
+			["w", 1080],
+		]);
+	});
+
+	test("an independent catalog begins anew", () => {
+		const c = begin();
+		c.read(delta({ op: "update", tracks: [{ parentName: "v", height: 480 }] }), 1);
+		expect(listed(c.read(json({ version: "draft-01", tracks: [{ ...video, name: "x" }] }), 2))).toEqual([["x", 360]]);
+	});
+
+	test.each([
+		["one without its catalog", () => new MsfCatalog(), 1, { op: "add", tracks: [video] }],
+		["one after a hole", begin, 2, { op: "add", tracks: [video] }],
+		["a track that is not there", begin, 1, { op: "remove", tracks: [{ name: "other" }] }],
+		["a parent that is not there", begin, 1, { op: "clone", tracks: [{ parentName: "other", name: "w" }] }],
+		["another operation", begin, 1, { op: "rename", tracks: [{ name: "v" }] }],
+		["too many tracks", begin, 1, { op: "clone", tracks: Array(300).fill({ parentName: "v", name: "w" }) }],
+	])("%s is refused and changes nothing", (_, make, id, operation) => {
+		const c = make();
+		expect(() => c.read(delta(operation), id)).toThrow(MediaError);
+		if (make === begin) expect(listed(c.read(delta({ op: "update", tracks: [] }), 1))).toEqual([["v", 360]]);
+	});
+});

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Writer } from "../wire/bytes.ts";
 import { DoneCode, RequestCode, SessionCode, StreamCode } from "../wire/codes.ts";
 import { type Datagram, encodeDatagram } from "../wire/datagram.ts";
-import { encodeMessage, type Message, readMessage, type Subscribe } from "../wire/message.ts";
+import { encodeMessage, type Message, type Publish, readMessage, type Subscribe } from "../wire/message.ts";
 import { NO_PROPERTIES, SubgroupCursor } from "../wire/object.ts";
-import { writeSubgroupHeader } from "../wire/subgroup.ts";
+import { readSubgroupHeader, writeSubgroupHeader } from "../wire/subgroup.ts";
 import { RequestFailed, TrackDone } from "./errors.ts";
 import { type MockTransport, mockPair } from "./mock.ts";
 import { Session } from "./session.ts";
@@ -19,6 +19,8 @@ class Relay {
 	readonly transport: MockTransport;
 	#requests: ReadableStreamDefaultReader<{ readable: ReadableStream; writable: WritableStream }>;
 	control!: WritableStreamDefaultWriter;
+	/** The client's unidirectional streams. */
+	streams!: ReadableStreamDefaultReader<ReadableStream<Uint8Array>>;
 
 	constructor(transport: MockTransport) {
 		this.transport = transport;
@@ -27,7 +29,8 @@ class Relay {
 
 	/** Takes the client's SETUP and sends its own. */
 	async setup(): Promise<void> {
-		const { value } = await this.transport.incomingUnidirectionalStreams.getReader().read();
+		this.streams = this.transport.incomingUnidirectionalStreams.getReader();
+		const { value } = await this.streams.read();
 		const first = await new StreamReader(value as ReadableStream<Uint8Array>).parse(readMessage);
 		expect(first?.type).toBe("SETUP");
 		this.control = (await this.transport.createUnidirectionalStream()).getWriter();
@@ -338,4 +341,43 @@ test("a request is refused", async () => {
 	await stream.writable.getWriter().write(encodeMessage({ type: "SUBSCRIBE", requestId: 1, track: TRACK, params: {} }));
 	const answer = await new StreamReader(stream.readable).parse(readMessage);
 	expect(answer).toMatchObject({ type: "REQUEST_ERROR", code: RequestCode.NOT_SUPPORTED });
+});
+
+test("a track is offered, and sent group by group", async () => {
+	const track = session.publish({ namespace: [".session", "x"], name: "y" });
+	const r = await relay.request("PUBLISH");
+	expect(r.message).toMatchObject({ track: { namespace: [".session", "x"], name: "y" }, requestId: 0 });
+	r.send({ type: "REQUEST_OK", params: {}, properties: [] });
+	await track.ok;
+	const next = async () => {
+		const reader = new StreamReader((await relay.streams.read()).value as ReadableStream<Uint8Array>);
+		const header = await reader.parse(readSubgroupHeader);
+		const object = await reader.parse((b) => new SubgroupCursor(false).read(b));
+		const payload = await reader.bytes(object?.payloadLength ?? 0);
+		expect(await reader.parse((b) => b.uint8())).toBeUndefined();
+		return { header, object, payload };
+	};
+	await track.write(7, Uint8Array.of(1, 2, 3));
+	const { trackAlias } = r.message as Publish;
+	expect(await next()).toMatchObject({
+		header: { trackAlias, groupId: 7, endOfGroup: true, firstObject: true },
+		object: { id: 0, status: 0 },
+		payload: Uint8Array.of(1, 2, 3),
+	});
+	// The relay wants nothing for a while.
+	r.send({ type: "REQUEST_UPDATE", requestId: 1, params: { forward: false } });
+	expect((await r.reader.parse(readMessage))?.type).toBe("REQUEST_OK");
+	await track.write(8, Uint8Array.of(4));
+	r.send({ type: "REQUEST_UPDATE", requestId: 3, params: { forward: true } });
+	expect((await r.reader.parse(readMessage))?.type).toBe("REQUEST_OK");
+	await track.write(9, Uint8Array.of(5));
+	expect((await next()).header?.groupId).toBe(9);
+});
+
+test("an offer that is refused", async () => {
+	const track = session.publish({ namespace: [".session", "x"], name: "y" });
+	const r = await relay.request("PUBLISH");
+	r.send({ type: "REQUEST_ERROR", code: RequestCode.DOES_NOT_EXIST, reason: "no" });
+	await expect(track.ok).rejects.toThrow(RequestFailed);
+	await track.done;
 });

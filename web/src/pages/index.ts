@@ -12,15 +12,17 @@ const namespace = query.get("namespace");
 
 const $ = <T extends HTMLElement>(selector: string): T => document.querySelector(selector) as T;
 
-if (namespace) watch(namespace);
-else void list();
-
 function watch(name: string): void {
 	document.title = `${name} – live`;
 	$("#watch").hidden = false;
-	$("#title").textContent = name;
+	const fields = name.split("/");
+	const last = fields.pop() ?? name;
+	const path = document.createElement("span");
+	path.className = "muted";
+	path.textContent = fields.map((f) => `${f}/`).join("");
+	$("#title").replaceChildren(path, last);
 	const player = document.createElement("moq-player");
-	for (const key of ["latency", "quality", "muted", "statistics", "fingerprint"]) {
+	for (const key of ["latency", "quality", "muted", "statistics", "fingerprint", "report"]) {
 		const value = query.get(key);
 		if (value !== null) player.setAttribute(key, value);
 	}
@@ -45,11 +47,19 @@ async function list(): Promise<void> {
 	$("#list").hidden = false;
 	const found = new Map<string, Namespace>();
 	const render = (p?: Problem) => {
-		const items = [...found.values()].map(card).sort((a, b) => a.id.localeCompare(b.id));
-		$("#broadcasts").replaceChildren(...items);
+		const list = $("#broadcasts");
+		const names = new Map([...found.values()].map((ns) => [formatNamespace(ns), ns]));
+		for (const li of [...list.children]) if (!names.has(li.id)) li.remove();
+		// Cards that stay are left alone, since their pictures move.
+		for (const [name, ns] of names) {
+			if ([...list.children].some((li) => li.id === name)) continue;
+			const after = [...list.children].find((li) => li.id.localeCompare(name) > 0);
+			list.insertBefore(card(ns), after ?? null);
+		}
 		$("#count").textContent = found.size === 1 ? "1 broadcast" : `${found.size} broadcasts`;
 		$("#empty").hidden = found.size > 0;
 		$("#empty h2").textContent = p?.title ?? "Nothing is live right now";
+		$("#how").hidden = p !== undefined;
 		$("#empty p").textContent = p?.detail ?? "Broadcasts appear here by themselves as soon as they start.";
 	};
 	for (let wait = 500; ; wait = Math.min(5000, wait * 2)) {
@@ -79,6 +89,32 @@ async function list(): Promise<void> {
 	}
 }
 
+/** Most pictures that move at once. */
+const MAX_PREVIEWS = 6;
+
+/** Shows a moving picture in each card that is in sight, without sound, and as small as there is. */
+const previews = new IntersectionObserver((entries) => {
+	for (const e of entries) {
+		const name = e.target.closest("li")?.id;
+		if (!e.isIntersecting) e.target.querySelector("moq-player")?.remove();
+		else if (name && document.querySelectorAll(".preview moq-player").length < MAX_PREVIEWS) {
+			const player = document.createElement("moq-player");
+			const attributes = {
+				url: relay,
+				namespace: name,
+				quality: "lowest",
+				report: "none",
+				controls: "none",
+				silent: "",
+			};
+			for (const [key, value] of Object.entries(attributes)) player.setAttribute(key, value);
+			player.inert = true;
+			player.setAttribute("aria-hidden", "true");
+			e.target.prepend(player);
+		}
+	}
+});
+
 function card(ns: Namespace): HTMLElement {
 	const name = formatNamespace(ns);
 	const li = document.createElement("li");
@@ -91,10 +127,22 @@ function card(ns: Namespace): HTMLElement {
 	const last = document.createElement("strong");
 	last.textContent = parts.pop() ?? name;
 	const path = document.createElement("span");
+	path.className = "where";
 	path.textContent = parts.join(" / ");
+	const preview = document.createElement("div");
+	preview.className = "preview";
 	const live = document.createElement("em");
 	live.textContent = "LIVE";
-	a.append(live, last, path);
+	preview.append(live);
+	previews.observe(preview);
+	a.append(preview, last, path);
 	li.append(a);
 	return li;
 }
+
+$("#how code").textContent =
+	`ffmpeg -re -i film.mp4 -c:v libx264 -tune zerolatency -g 30 -c:a libopus \\\n` +
+	`  -movflags +cmaf+frag_every_frame -f mp4 - |\\\n` +
+	`  moq-pub --namespace live/film ${new URL(relay).origin.replace(/^https?/, "moqt")}/`;
+if (namespace) watch(namespace);
+else void list();

@@ -202,3 +202,17 @@ test("a single wrong time stamp is not another timeline", () => {
 	f.run(500);
 	expect(f.delay).toBeCloseTo(130, 0);
 });
+
+test("sound that lags far behind does not hold up the picture, and sound that is a second late does", () => {
+	const run = (lag: number) => {
+		const clock = new PlayoutClock(100);
+		for (let now = 0; now < 6000; now += 20) {
+			clock.arrived("video", "video", now * 1000, now + 30);
+			if (now >= lag) clock.arrived("audio", "audio", (now - lag) * 1000, now + 30);
+			clock.advance(now + 30);
+		}
+		return clock.videoOffset;
+	};
+	expect(run(3500)).toBeCloseTo(130, -1);
+	expect(run(1000)).toBeGreaterThan(1000);
+});

@@ -136,7 +136,7 @@ export class PlayoutClock {
 
 	#want(now: Millis): { video: Millis; lag: Millis } | undefined {
 		const all = [...this.#tracks.values()];
-		const settled = all.filter((t) => t.transit.settled);
+		const settled = this.#together(all.filter((t) => t.transit.settled));
 		for (const t of settled) this.#noticeLongerWay(t, now);
 		const base = this.#base(settled.length > 0 ? settled : all, settled.length > 0);
 		if (base === undefined) return undefined;
@@ -156,6 +156,12 @@ export class PlayoutClock {
 		}
 		video = Math.max(video, audio - MAX_LEAD);
 		return { video, lag: audio - video };
+	}
+
+	/** Without tracks that come so much later than others that waiting for them would be worse than to lose them. */
+	#together(tracks: TrackState[]): TrackState[] {
+		const first = Math.min(...tracks.map((t) => t.transit.min ?? Number.POSITIVE_INFINITY));
+		return tracks.filter((t) => (t.transit.min ?? first) <= first + MAX_TARGET);
 	}
 
 	#base(tracks: TrackState[], settled: boolean): Millis | undefined {
@@ -190,7 +196,7 @@ export class PlayoutClock {
 	/** When a frame would be here that has taken the shortest way. */
 	nominal(pts: Micros): Millis | undefined {
 		const settled = [...this.#tracks.values()].filter((t) => t.transit.settled);
-		const base = this.#base(settled, true);
+		const base = this.#base(this.#together(settled), true);
 		return base === undefined ? undefined : pts / 1000 + base;
 	}
 

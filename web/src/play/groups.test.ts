@@ -167,3 +167,17 @@ describe("lateness", () => {
 		expect(s.checkLate(at(5, 10) + 5000, 250, nominal)).toBeUndefined();
 	});
 });
+
+test("a group whose rest is given up for the next one is told once", () => {
+	s.open(1);
+	fill(1, 0, 20);
+	expect(take(start(1))).toHaveLength(20);
+	s.open(2);
+	fill(2, 0, 1);
+	s.push(1, frame(1, 20));
+	// The next group is long due, and the decoder has not come to the end of this one.
+	expect(s.next(start(2) + 251, due)?.group).toBe(2);
+	expect(s.takeSkipped()).toEqual([1]);
+	expect(s.takeSkipped()).toEqual([]);
+	expect(s.counts.skipped).toBe(1);
+});

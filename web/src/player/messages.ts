@@ -3,8 +3,8 @@ import type { Target } from "../play/clock.ts";
 import type { Problem } from "./problem.ts";
 import type { PlayerStats } from "./stats.ts";
 
-/** Automatic, or the name of a video track. */
-export type Quality = "auto" | string;
+/** Automatic, the smallest one, or the name of a video track. */
+export type Quality = "auto" | "lowest" | string;
 
 export interface Source {
 	url: string;

@@ -74,7 +74,9 @@ export function problem(code: ProblemCode, detail: string): Problem {
 export function problemOf(err: unknown): Problem {
 	if (err instanceof PlayerError) return problem(err.code, err.message);
 	if (err instanceof RequestFailed) {
-		if (err.code === RequestCode.DOES_NOT_EXIST) return problem("no-broadcast", err.message);
+		if (err.code === RequestCode.DOES_NOT_EXIST) {
+			return problem("no-broadcast", "It is shown here by itself as soon as it begins.");
+		}
 		if (err.code === RequestCode.UNAUTHORIZED) return problem("refused", `The relay says: ${err.message}`);
 		return { ...problem("refused", `The relay says: ${err.message}`), retrying: true };
 	}

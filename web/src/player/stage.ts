@@ -198,7 +198,8 @@ export class Stage {
 	/** Makes the subscriptions fit the quality that is wanted. */
 	#choose(): void {
 		if (!this.#session) return;
-		const fixed = this.#allVideo.find((r) => r.name === this.#quality);
+		const lowest = this.#quality === "lowest" ? this.#video[0] : undefined;
+		const fixed = lowest ?? this.#allVideo.find((r) => r.name === this.#quality);
 		const small = fixed ?? this.#video[0];
 		const better = fixed ? undefined : this.#video[this.#control.level];
 		this.#small = this.#receive("small", this.#small, small);

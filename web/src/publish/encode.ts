@@ -138,6 +138,8 @@ function toBytes(b: AllowSharedBufferSource): Uint8Array {
 /** Sound that is off from the wall clock by more than this, in microseconds, for so many packets, is set anew. */
 const MAX_DRIFT = 60_000;
 const DRIFT_PACKETS = 50;
+/** Sound that is off by more is set anew at once: the audio thread has not got the time it needs. */
+const JUMP = 250_000;
 /** Packets from which the beginning is reckoned; what comes from the audio thread comes late, never early. */
 const FIRST_PACKETS = 10;
 const SAMPLE_RATE = 48000;
@@ -182,7 +184,7 @@ export class AudioRendition {
 			return;
 		}
 		this.#off = Math.abs(offset - this.#offset) > MAX_DRIFT ? this.#off + 1 : 0;
-		if (this.#off > DRIFT_PACKETS) this.#offset = offset;
+		if (this.#off > DRIFT_PACKETS || Math.abs(offset - this.#offset) > JUMP) this.#offset = offset;
 		const timestamp = Math.round(context * 1e6 + this.#offset);
 		const data = new AudioData({
 			format: "f32-planar",
