@@ -404,7 +404,7 @@ func TestSubgroupReaderPieces(t *testing.T) {
 					}
 					want := n
 					if n <= 65535 {
-						want += len("\x90\x01") + wire.VarintLen(uint64(n))
+						want += len("\x90\x01") + len(wire.AppendVarint(nil, uint64(n)))
 					} else {
 						want = 0
 					}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,8 +105,7 @@ func TestVersionsSubscription(t *testing.T) {
 			NewGroupRequest: wire.Some(uint64(201)), ObjectDeliveryTimeout: wire.Some(wire.Millis(5000)),
 		}
 		sub, err := answering(t, server, func(r *IncomingSubscribe) {
-			if r.Track != trackA || r.Params.Set() != params.Set() || r.Params.Filter != params.Filter ||
-				r.Params.SubscriberPriority != params.SubscriberPriority {
+			if r.Track != trackA || !reflect.DeepEqual(r.Params, params) {
 				t.Errorf("got %+v", r.Params)
 			}
 			pub, _ = r.Accept(AcceptSubscribe{Properties: trackProps16, Largest: largestAt(200, 70), Expires: time.Minute})

@@ -70,16 +70,15 @@ type Datagram struct {
 // Append appends the whole datagram. It fails with [ErrInvalidValue] if status,
 // properties, payload and EndOfGroup do not go together.
 func (d *Datagram) Append(b []byte, v Version) ([]byte, error) {
-	b, err := d.AppendHeader(b, v)
+	b, err := d.appendHeader(b, v)
 	if err != nil {
 		return b, err
 	}
 	return append(b, d.Payload...), nil
 }
 
-// AppendHeader appends everything before the payload. Use it to keep the payload
-// shared between receivers.
-func (d *Datagram) AppendHeader(b []byte, v Version) ([]byte, error) {
+// appendHeader appends everything before the payload.
+func (d *Datagram) appendHeader(b []byte, v Version) ([]byte, error) {
 	if err := checkSentObject(d.Status, d.Properties, uint64(len(d.Payload))); err != nil {
 		return b, err
 	}

@@ -62,7 +62,7 @@
 //   - Message Parameters: Params.append and bodyReader.param (16: key-value pairs by
 //     parity, see params_16.go; 20: more types) and params_scope.go (which
 //     message may hold which parameter);
-//   - filters: Filter.Append and ParseFilter (16: absolute end group; 20: bare
+//   - filters: Filter.Append and parseFilter (16: absolute end group; 20: bare
 //     integers);
 //   - messages: newMessage in message.go;
 //   - fetch objects: FetchCursor (16: absolute ids; 20: one more range marker);

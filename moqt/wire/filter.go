@@ -103,8 +103,8 @@ func (f Filter) Append(b []byte, v Version) []byte {
 	return b
 }
 
-// ParseFilter reads a Subscription Filter structure that fills b.
-func ParseFilter(b []byte, v Version) (Filter, error) {
+// parseFilter reads a Subscription Filter structure that fills b.
+func parseFilter(b []byte, v Version) (Filter, error) {
 	r := bodyReader{b: b, v: v}
 	f := Filter{Type: FilterType(r.varint())}
 	switch f.Type {

@@ -44,7 +44,7 @@ func FuzzVarint(f *testing.F) {
 			t.Fatalf("%d from %d bytes, then %d from %d, error %v", x, n, y, m, err)
 		}
 		enc := AppendVarint(nil, x)
-		if y, m, err := ConsumeVarint(enc); y != x || m != len(enc) || m > n || m != VarintLen(x) || err != nil {
+		if y, m, err := ConsumeVarint(enc); y != x || m != len(enc) || m > n || m != varintLen(x) || err != nil {
 			t.Fatalf("%d as %x gives %d, error %v", x, enc, y, err)
 		}
 	})
@@ -165,14 +165,14 @@ func fuzzLOC(t *testing.T, p Properties) {
 func FuzzToken(f *testing.F) {
 	seedVectors(f, "token")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		token, err := ParseToken(clip(b), Draft18)
+		token, err := parseToken(clip(b), Draft18)
 		if err != nil {
 			if errorName(err) != "KEY_VALUE_FORMATTING_ERROR" {
 				t.Fatal(err)
 			}
 			return
 		}
-		if again, err := ParseToken(token.Append(nil, Draft18), Draft18); err != nil || !reflect.DeepEqual(again, token) {
+		if again, err := parseToken(token.Append(nil, Draft18), Draft18); err != nil || !reflect.DeepEqual(again, token) {
 			t.Fatalf("%+v, then %+v, error %v", token, again, err)
 		}
 	})
@@ -181,14 +181,14 @@ func FuzzToken(f *testing.F) {
 func FuzzFilter(f *testing.F) {
 	seedVectors(f, "filter")
 	f.Fuzz(func(t *testing.T, b []byte) {
-		filter, err := ParseFilter(clip(b), Draft18)
+		filter, err := parseFilter(clip(b), Draft18)
 		if err != nil {
 			if errorName(err) != "PROTOCOL_VIOLATION" {
 				t.Fatal(err)
 			}
 			return
 		}
-		if again, err := ParseFilter(filter.Append(nil, Draft18), Draft18); err != nil || again != filter {
+		if again, err := parseFilter(filter.Append(nil, Draft18), Draft18); err != nil || again != filter {
 			t.Fatalf("%+v, then %+v, error %v", filter, again, err)
 		}
 		if start, end := filter.Range(Some(Location{5, 5})); end < start.Group {
@@ -232,7 +232,7 @@ func fuzzSubscribeKVP(t *testing.T, body []byte) {
 		knownError(t, err)
 		return
 	}
-	wantRoundTrip(t, m, len(body)+MaxFrameHeaderLen)
+	wantRoundTrip(t, m, len(body)+maxFrameHeaderLen)
 }
 
 // wantRoundTrip sends and reads m, which came in at most limit bytes.
@@ -397,7 +397,7 @@ func FuzzURI(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		ValidPath(s)
-		ValidAuthority(s)
+		validPath(s)
+		validAuthority(s)
 	})
 }

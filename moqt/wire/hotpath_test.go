@@ -44,7 +44,7 @@ var hotPaths = []struct {
 	{"AppendDatagramHeader", func() func() {
 		b := make([]byte, 0, 100)
 		return func() {
-			if _, err := hotDatagram.AppendHeader(b, Draft18); err != nil {
+			if _, err := hotDatagram.appendHeader(b, Draft18); err != nil {
 				panic(err)
 			}
 		}
@@ -129,7 +129,7 @@ func consumeVarintPath(x uint64) func() func() {
 
 func appendVarintPath(x uint64) func() func() {
 	return func() func() {
-		b := make([]byte, 0, MaxVarintLen)
+		b := make([]byte, 0, maxVarintLen)
 		return func() { AppendVarint(b, x) }
 	}
 }

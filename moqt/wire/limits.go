@@ -40,11 +40,11 @@ const (
 
 	// MaxStreamHeaderLen is the longest header a subgroup or fetch stream can
 	// start with, in bytes: type, alias, group, subgroup, priority.
-	MaxStreamHeaderLen = 4*MaxVarintLen + 1
+	MaxStreamHeaderLen = 4*maxVarintLen + 1
 
 	// MaxObjectHeaderLen is the longest object header on a stream in bytes.
-	MaxObjectHeaderLen = 6*MaxVarintLen + 1 + MaxObjectPropertiesLen
+	MaxObjectHeaderLen = 6*maxVarintLen + 1 + MaxObjectPropertiesLen
 
-	// MaxFrameHeaderLen is the longest type and length of a control message.
-	MaxFrameHeaderLen = MaxVarintLen + 2
+	// maxFrameHeaderLen is the longest type and length of a control message.
+	maxFrameHeaderLen = maxVarintLen + 2
 )

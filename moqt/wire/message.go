@@ -171,7 +171,7 @@ func (t MessageType) name() string {
 }
 
 // ConsumeFrame reads the type and length of a message and finds its body, which
-// points into b. It needs the whole message: at most [MaxFrameHeaderLen] +
+// points into b. It needs the whole message: at most [maxFrameHeaderLen] +
 // [MaxMessageLen] bytes.
 //
 // A type the draft does not know is an error as soon as it is read:

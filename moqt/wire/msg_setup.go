@@ -12,12 +12,12 @@ import (
 //
 // [MOQT-18] Section 15.4, Setup Options
 const (
-	SetupPath                  = 0x01
-	SetupAuthorizationToken    = 0x03
-	SetupMaxAuthTokenCacheSize = 0x04
-	SetupAuthority             = 0x05
-	SetupImplementation        = 0x07
-	SetupMaxRequestUpdates     = 0x08 // draft-19
+	setupPath                  = 0x01
+	setupAuthorizationToken    = 0x03
+	setupMaxAuthTokenCacheSize = 0x04
+	setupAuthority             = 0x05
+	setupImplementation        = 0x07
+	setupMaxRequestUpdates     = 0x08 // draft-19
 )
 
 // Setup is the first message of each peer, on its control stream.
@@ -50,7 +50,7 @@ func (m *Setup) Check(atServer, webTransport bool) error {
 		if !atServer || webTransport {
 			return &Error{Code: SessionInvalidPath, Reason: "PATH is not allowed here"}
 		}
-		if !ValidPath(path) {
+		if !validPath(path) {
 			return &Error{Code: SessionMalformedPath, Reason: "PATH is not the path of a URI"}
 		}
 	}
@@ -59,7 +59,7 @@ func (m *Setup) Check(atServer, webTransport bool) error {
 		if !atServer || webTransport {
 			return &Error{Code: SessionInvalidAuthority, Reason: "AUTHORITY is not allowed here"}
 		}
-		if !ValidAuthority(authority) {
+		if !validAuthority(authority) {
 			return &Error{Code: SessionMalformedAuthority, Reason: "AUTHORITY is not the authority of a URI"}
 		}
 	}
@@ -82,22 +82,22 @@ func (m *Setup) check(v Version) error {
 func (m *Setup) options(v Version) []Property {
 	list := make([]Property, 0, 4+len(m.AuthTokens)+len(m.Other))
 	if s, ok := m.Path.Get(); ok {
-		list = append(list, Property{Type: SetupPath, Bytes: []byte(s)})
+		list = append(list, Property{Type: setupPath, Bytes: []byte(s)})
 	}
 	for _, t := range m.AuthTokens {
-		list = append(list, Property{Type: SetupAuthorizationToken, Bytes: t.Append(nil, v)})
+		list = append(list, Property{Type: setupAuthorizationToken, Bytes: t.Append(nil, v)})
 	}
 	if x, ok := m.MaxAuthTokenCacheSize.Get(); ok {
-		list = append(list, Property{Type: SetupMaxAuthTokenCacheSize, Uint: x})
+		list = append(list, Property{Type: setupMaxAuthTokenCacheSize, Uint: x})
 	}
 	if s, ok := m.Authority.Get(); ok {
-		list = append(list, Property{Type: SetupAuthority, Bytes: []byte(s)})
+		list = append(list, Property{Type: setupAuthority, Bytes: []byte(s)})
 	}
 	if s, ok := m.Implementation.Get(); ok {
-		list = append(list, Property{Type: SetupImplementation, Bytes: []byte(s)})
+		list = append(list, Property{Type: setupImplementation, Bytes: []byte(s)})
 	}
 	if x, ok := m.MaxRequestUpdates.Get(); ok {
-		list = append(list, Property{Type: SetupMaxRequestUpdates, Uint: x})
+		list = append(list, Property{Type: setupMaxRequestUpdates, Uint: x})
 	}
 	return append(list, m.Other...)
 }
@@ -136,11 +136,11 @@ func (m *Setup) setOption(r *bodyReader, p Property) {
 		}
 	}
 	switch p.Type {
-	case SetupPath:
+	case setupPath:
 		once(m.Path.ok)
 		m.Path = Some(string(p.Bytes))
-	case SetupAuthorizationToken:
-		t, err := ParseToken(p.Bytes, r.v)
+	case setupAuthorizationToken:
+		t, err := parseToken(p.Bytes, r.v)
 		if err != nil {
 			r.fail(err)
 			return
@@ -153,16 +153,16 @@ func (m *Setup) setOption(r *bodyReader, p Property) {
 			r.fail(violation("token in SETUP refers to an alias"))
 		}
 		m.AuthTokens = append(m.AuthTokens, t)
-	case SetupMaxAuthTokenCacheSize:
+	case setupMaxAuthTokenCacheSize:
 		once(m.MaxAuthTokenCacheSize.ok)
 		m.MaxAuthTokenCacheSize = Some(p.Uint)
-	case SetupAuthority:
+	case setupAuthority:
 		once(m.Authority.ok)
 		m.Authority = Some(string(p.Bytes))
-	case SetupImplementation:
+	case setupImplementation:
 		once(m.Implementation.ok)
 		m.Implementation = Some(string(p.Bytes))
-	case SetupMaxRequestUpdates:
+	case setupMaxRequestUpdates:
 		once(m.MaxRequestUpdates.ok)
 		m.MaxRequestUpdates = Some(p.Uint)
 	default:

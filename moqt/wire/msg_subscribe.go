@@ -16,7 +16,7 @@ func (m *Subscribe) check(v Version) error {
 	return checkTrackRequest(m.Track, &m.Params, paramsSubscribe)
 }
 
-func checkTrackRequest(t FullTrackName, p *Params, allowed ParamSet) error {
+func checkTrackRequest(t FullTrackName, p *Params, allowed paramSet) error {
 	if err := t.check(); err != nil {
 		return err
 	}

@@ -6,43 +6,43 @@ import (
 	"strings"
 )
 
-// ParamType is the type of a Message Parameter.
-type ParamType uint64
+// paramType is the type of a Message Parameter.
+type paramType uint64
 
 // [MOQT-18] Section 15.7, Message Parameters
 const (
-	ParamObjectDeliveryTimeout   ParamType = 0x02
-	ParamAuthorizationToken      ParamType = 0x03
-	ParamRendezvousTimeout       ParamType = 0x04
-	ParamSubgroupDeliveryTimeout ParamType = 0x06
-	ParamExpires                 ParamType = 0x08
-	ParamLargestObject           ParamType = 0x09
-	ParamFillTimeout             ParamType = 0x0a
-	ParamForward                 ParamType = 0x10
-	ParamSubscriberPriority      ParamType = 0x20
-	ParamSubscriptionFilter      ParamType = 0x21
-	ParamGroupOrder              ParamType = 0x22
-	ParamNewGroupRequest         ParamType = 0x32
-	ParamTrackNamespacePrefix    ParamType = 0x34
+	paramObjectDeliveryTimeout   paramType = 0x02
+	paramAuthorizationToken      paramType = 0x03
+	paramRendezvousTimeout       paramType = 0x04
+	paramSubgroupDeliveryTimeout paramType = 0x06
+	paramExpires                 paramType = 0x08
+	paramLargestObject           paramType = 0x09
+	paramFillTimeout             paramType = 0x0a
+	paramForward                 paramType = 0x10
+	paramSubscriberPriority      paramType = 0x20
+	paramSubscriptionFilter      paramType = 0x21
+	paramGroupOrder              paramType = 0x22
+	paramNewGroupRequest         paramType = 0x32
+	paramTrackNamespacePrefix    paramType = 0x34
 )
 
 // Range Filters may repeat, as tokens may.
 //
 // [MOQT-19] Section 5.1.3, Range Filters
 const (
-	paramSubgroupFilter       ParamType = 0x25
-	paramObjectIDFilter       ParamType = 0x26
-	paramPriorityFilter       ParamType = 0x27
-	paramObjectPropertyFilter ParamType = 0x28
-	paramTrackPropertyFilter  ParamType = 0x29
+	paramSubgroupFilter       paramType = 0x25
+	paramObjectIDFilter       paramType = 0x26
+	paramPriorityFilter       paramType = 0x27
+	paramObjectPropertyFilter paramType = 0x28
+	paramTrackPropertyFilter  paramType = 0x29
 )
 
-func (t ParamType) mayRepeat(v Version) bool {
-	return t == ParamAuthorizationToken || v >= Draft19 && paramSubgroupFilter <= t && t <= paramTrackPropertyFilter
+func (t paramType) mayRepeat(v Version) bool {
+	return t == paramAuthorizationToken || v >= Draft19 && paramSubgroupFilter <= t && t <= paramTrackPropertyFilter
 }
 
 // String returns the draft's name, or the type in hex if it is unknown.
-func (t ParamType) String() string {
+func (t paramType) String() string {
 	for _, n := range paramNames {
 		if n.typ == t {
 			return n.name
@@ -52,24 +52,24 @@ func (t ParamType) String() string {
 }
 
 // paramNames are the parameters in ascending order of type, which is also the order
-// of the bits of ParamSet.
+// of the bits of paramSet.
 var paramNames = [...]struct {
-	typ  ParamType
+	typ  paramType
 	name string
 }{
-	{ParamObjectDeliveryTimeout, "OBJECT_DELIVERY_TIMEOUT"},
-	{ParamAuthorizationToken, "AUTHORIZATION_TOKEN"},
-	{ParamRendezvousTimeout, "RENDEZVOUS_TIMEOUT"},
-	{ParamSubgroupDeliveryTimeout, "SUBGROUP_DELIVERY_TIMEOUT"},
-	{ParamExpires, "EXPIRES"},
-	{ParamLargestObject, "LARGEST_OBJECT"},
-	{ParamFillTimeout, "FILL_TIMEOUT"},
-	{ParamForward, "FORWARD"},
-	{ParamSubscriberPriority, "SUBSCRIBER_PRIORITY"},
-	{ParamSubscriptionFilter, "SUBSCRIPTION_FILTER"},
-	{ParamGroupOrder, "GROUP_ORDER"},
-	{ParamNewGroupRequest, "NEW_GROUP_REQUEST"},
-	{ParamTrackNamespacePrefix, "TRACK_NAMESPACE_PREFIX"},
+	{paramObjectDeliveryTimeout, "OBJECT_DELIVERY_TIMEOUT"},
+	{paramAuthorizationToken, "AUTHORIZATION_TOKEN"},
+	{paramRendezvousTimeout, "RENDEZVOUS_TIMEOUT"},
+	{paramSubgroupDeliveryTimeout, "SUBGROUP_DELIVERY_TIMEOUT"},
+	{paramExpires, "EXPIRES"},
+	{paramLargestObject, "LARGEST_OBJECT"},
+	{paramFillTimeout, "FILL_TIMEOUT"},
+	{paramForward, "FORWARD"},
+	{paramSubscriberPriority, "SUBSCRIBER_PRIORITY"},
+	{paramSubscriptionFilter, "SUBSCRIPTION_FILTER"},
+	{paramGroupOrder, "GROUP_ORDER"},
+	{paramNewGroupRequest, "NEW_GROUP_REQUEST"},
+	{paramTrackNamespacePrefix, "TRACK_NAMESPACE_PREFIX"},
 }
 
 // Values that hold when a message does not carry the parameter.
@@ -104,12 +104,12 @@ type Params struct {
 	RangeFilter bool
 }
 
-// ParamSet is a set of parameter types.
-type ParamSet uint16
+// paramSet is a set of parameter types.
+type paramSet uint16
 
 // The bits are in the order of paramNames.
 const (
-	hasObjectDeliveryTimeout ParamSet = 1 << iota
+	hasObjectDeliveryTimeout paramSet = 1 << iota
 	hasAuthToken
 	hasRendezvousTimeout
 	hasSubgroupDeliveryTimeout
@@ -125,7 +125,7 @@ const (
 )
 
 // String returns the names of the parameters in the set, with commas between them.
-func (s ParamSet) String() string {
+func (s paramSet) String() string {
 	var names []string
 	for i, n := range paramNames {
 		if s&(1<<i) != 0 {
@@ -135,10 +135,10 @@ func (s ParamSet) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Set returns which parameters are present.
-func (p *Params) Set() ParamSet {
-	var s ParamSet
-	add := func(present bool, bit ParamSet) {
+// set returns which parameters are present.
+func (p *Params) set() paramSet {
+	var s paramSet
+	add := func(present bool, bit paramSet) {
 		if present {
 			s |= bit
 		}
@@ -165,16 +165,16 @@ func (p *Params) Set() ParamSet {
 // appear. If it appears in some other type of message, the receiving endpoint MUST
 // close the connection with a PROTOCOL_VIOLATION."
 // [MOQT-18] Section 10.2.1, Parameter Scope
-func (p *Params) checkReceived(allowed ParamSet) error {
-	if extra := p.Set() &^ allowed; extra != 0 {
+func (p *Params) checkReceived(allowed paramSet) error {
+	if extra := p.set() &^ allowed; extra != 0 {
 		return violation("not allowed in this message: " + extra.String())
 	}
 	return nil
 }
 
 // checkSent fails if p must not be sent in a message that may hold allowed.
-func (p *Params) checkSent(allowed ParamSet) error {
-	if extra := p.Set() &^ allowed; extra != 0 {
+func (p *Params) checkSent(allowed paramSet) error {
+	if extra := p.set() &^ allowed; extra != 0 {
 		return fmt.Errorf("not allowed in this message: %v: %w", extra, ErrInvalidValue)
 	}
 	for _, t := range p.AuthTokens {
@@ -197,34 +197,34 @@ func (p *Params) checkSent(allowed ParamSet) error {
 type paramWriter struct {
 	b     []byte
 	v     Version
-	prev  ParamType
+	prev  paramType
 	count uint64
 }
 
 // next writes the delta to the type typ.
-func (w *paramWriter) next(typ ParamType) {
+func (w *paramWriter) next(typ paramType) {
 	w.b = w.v.appendVarint(w.b, uint64(typ-w.prev))
 	w.prev = typ
 	w.count++
 }
 
-func (w *paramWriter) millis(typ ParamType, o Opt[Millis]) {
+func (w *paramWriter) millis(typ paramType, o Opt[Millis]) {
 	if m, ok := o.Get(); ok {
 		w.varint(typ, uint64(m))
 	}
 }
 
-func (w *paramWriter) varint(typ ParamType, x uint64) {
+func (w *paramWriter) varint(typ paramType, x uint64) {
 	w.next(typ)
 	w.b = w.v.appendVarint(w.b, x)
 }
 
-func (w *paramWriter) uint8(typ ParamType, x uint8) {
+func (w *paramWriter) uint8(typ paramType, x uint8) {
 	w.next(typ)
 	w.b = append(w.b, x)
 }
 
-func (w *paramWriter) bytes(typ ParamType, x []byte) {
+func (w *paramWriter) bytes(typ paramType, x []byte) {
 	w.next(typ)
 	w.b = w.v.appendVarint(w.b, uint64(len(x)))
 	w.b = append(w.b, x...)
@@ -237,35 +237,35 @@ func (p *Params) append(b []byte, v Version) []byte {
 		return p.appendKVP(b)
 	}
 	w := paramWriter{v: v}
-	w.millis(ParamObjectDeliveryTimeout, p.ObjectDeliveryTimeout)
+	w.millis(paramObjectDeliveryTimeout, p.ObjectDeliveryTimeout)
 	for _, t := range p.AuthTokens {
-		w.bytes(ParamAuthorizationToken, t.Append(nil, v))
+		w.bytes(paramAuthorizationToken, t.Append(nil, v))
 	}
-	w.millis(ParamRendezvousTimeout, p.RendezvousTimeout)
-	w.millis(ParamSubgroupDeliveryTimeout, p.SubgroupDeliveryTimeout)
-	w.millis(ParamExpires, p.Expires)
+	w.millis(paramRendezvousTimeout, p.RendezvousTimeout)
+	w.millis(paramSubgroupDeliveryTimeout, p.SubgroupDeliveryTimeout)
+	w.millis(paramExpires, p.Expires)
 	if l, ok := p.LargestObject.Get(); ok {
-		w.next(ParamLargestObject)
+		w.next(paramLargestObject)
 		w.b = l.append(w.b, v)
 	}
-	w.millis(ParamFillTimeout, p.FillTimeout)
+	w.millis(paramFillTimeout, p.FillTimeout)
 	if f, ok := p.Forward.Get(); ok {
-		w.uint8(ParamForward, boolByte(f))
+		w.uint8(paramForward, boolByte(f))
 	}
 	if x, ok := p.SubscriberPriority.Get(); ok {
-		w.uint8(ParamSubscriberPriority, x)
+		w.uint8(paramSubscriberPriority, x)
 	}
 	if f, ok := p.Filter.Get(); ok {
-		w.bytes(ParamSubscriptionFilter, f.Append(nil, v))
+		w.bytes(paramSubscriptionFilter, f.Append(nil, v))
 	}
 	if o, ok := p.GroupOrder.Get(); ok {
-		w.uint8(ParamGroupOrder, uint8(o))
+		w.uint8(paramGroupOrder, uint8(o))
 	}
 	if x, ok := p.NewGroupRequest.Get(); ok {
-		w.varint(ParamNewGroupRequest, x)
+		w.varint(paramNewGroupRequest, x)
 	}
 	if ns, ok := p.TrackNamespacePrefix.Get(); ok {
-		w.next(ParamTrackNamespacePrefix)
+		w.next(paramTrackNamespacePrefix)
 		w.b = ns.append(w.b, v)
 	}
 	b = v.appendVarint(b, w.count)
@@ -291,7 +291,7 @@ func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 		}
 		return p, len(b) - len(r.b), nil
 	}
-	var typ ParamType
+	var typ paramType
 	for i := uint64(0); i < count && r.err == nil; i++ {
 		delta := r.varint()
 		// "If the resulting Type would be greater than 2^64 - 1, the endpoint MUST
@@ -300,7 +300,7 @@ func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 		if delta > math.MaxUint64-uint64(typ) {
 			r.fail(violation("type of parameter is above 2^64-1"))
 		}
-		typ += ParamType(delta)
+		typ += paramType(delta)
 		if i > 0 && delta == 0 && !typ.mayRepeat(v) {
 			r.fail(violation(typ.String() + " is repeated"))
 		}
@@ -313,38 +313,38 @@ func consumeParams(b []byte, v Version) (p Params, n int, err error) {
 }
 
 // param reads the value of one parameter into p.
-func (r *bodyReader) param(typ ParamType, p *Params) {
+func (r *bodyReader) param(typ paramType, p *Params) {
 	if r.err != nil {
 		return
 	}
 	switch typ {
-	case ParamObjectDeliveryTimeout:
+	case paramObjectDeliveryTimeout:
 		p.ObjectDeliveryTimeout = Some(Millis(r.varint()))
-	case ParamAuthorizationToken:
+	case paramAuthorizationToken:
 		p.addToken(r)
-	case ParamRendezvousTimeout:
+	case paramRendezvousTimeout:
 		// The draft does not say how this one and FILL_TIMEOUT are encoded; both are
 		// numbers of milliseconds, and those are varints elsewhere.
 		p.RendezvousTimeout = Some(Millis(r.varint()))
-	case ParamSubgroupDeliveryTimeout:
+	case paramSubgroupDeliveryTimeout:
 		p.SubgroupDeliveryTimeout = Some(Millis(r.varint()))
-	case ParamExpires:
+	case paramExpires:
 		p.Expires = Some(Millis(r.varint()))
-	case ParamLargestObject:
+	case paramLargestObject:
 		p.LargestObject = Some(r.location())
-	case ParamFillTimeout:
+	case paramFillTimeout:
 		p.FillTimeout = Some(Millis(r.varint()))
-	case ParamForward:
+	case paramForward:
 		p.setForward(r, uint64(r.uint8()))
-	case ParamSubscriberPriority:
+	case paramSubscriberPriority:
 		p.SubscriberPriority = Some(r.uint8())
-	case ParamSubscriptionFilter:
+	case paramSubscriptionFilter:
 		p.setFilter(r)
-	case ParamGroupOrder:
+	case paramGroupOrder:
 		p.setGroupOrder(r, uint64(r.uint8()))
-	case ParamNewGroupRequest:
+	case paramNewGroupRequest:
 		p.NewGroupRequest = Some(r.varint())
-	case ParamTrackNamespacePrefix:
+	case paramTrackNamespacePrefix:
 		p.TrackNamespacePrefix = Some(r.namespace())
 	case paramSubgroupFilter, paramObjectIDFilter, paramPriorityFilter, paramObjectPropertyFilter, paramTrackPropertyFilter:
 		if r.v < Draft19 {
@@ -365,7 +365,7 @@ func (p *Params) addToken(r *bodyReader) {
 	if r.err != nil {
 		return
 	}
-	t, err := ParseToken(b, r.v)
+	t, err := parseToken(b, r.v)
 	if err != nil {
 		r.fail(err)
 		return
@@ -388,7 +388,7 @@ func (p *Params) setFilter(r *bodyReader) {
 	if r.err != nil {
 		return
 	}
-	f, err := ParseFilter(b, r.v)
+	f, err := parseFilter(b, r.v)
 	if err != nil {
 		r.fail(err)
 	}

@@ -10,8 +10,8 @@ const params16 = hasObjectDeliveryTimeout | hasAuthToken | hasExpires | hasLarge
 	hasSubscriberPriority | hasFilter | hasGroupOrder | hasNewGroupRequest
 
 // keep drops all parameters but those in allowed.
-func (p *Params) keep(allowed ParamSet) {
-	drop := func(bit ParamSet, clear func()) {
+func (p *Params) keep(allowed paramSet) {
+	drop := func(bit paramSet, clear func()) {
 		if allowed&bit == 0 {
 			clear()
 		}
@@ -34,31 +34,31 @@ func (p *Params) keep(allowed ParamSet) {
 // appendKVP writes Number of Parameters and the parameters that draft-16 has; the others are left out.
 func (p *Params) appendKVP(b []byte) []byte {
 	list := make([]Property, 0, 8)
-	num := func(typ ParamType, x uint64, present bool) {
+	num := func(typ paramType, x uint64, present bool) {
 		if present {
 			list = append(list, Property{Type: uint64(typ), Uint: x})
 		}
 	}
-	blob := func(typ ParamType, x []byte) { list = append(list, Property{Type: uint64(typ), Bytes: x}) }
+	blob := func(typ paramType, x []byte) { list = append(list, Property{Type: uint64(typ), Bytes: x}) }
 
 	// "DELIVERY_TIMEOUT, if present, MUST contain a value greater than 0."
 	// [MOQT-16] Section 9.2.2.2, DELIVERY TIMEOUT Parameter
 	timeout := p.ObjectDeliveryTimeout.Or(0)
-	num(ParamObjectDeliveryTimeout, uint64(timeout), timeout > 0)
+	num(paramObjectDeliveryTimeout, uint64(timeout), timeout > 0)
 	for _, t := range p.AuthTokens {
-		blob(ParamAuthorizationToken, t.Append(nil, Draft16))
+		blob(paramAuthorizationToken, t.Append(nil, Draft16))
 	}
-	num(ParamExpires, uint64(p.Expires.value), p.Expires.ok)
+	num(paramExpires, uint64(p.Expires.value), p.Expires.ok)
 	if l, ok := p.LargestObject.Get(); ok {
-		blob(ParamLargestObject, l.append(nil, Draft16))
+		blob(paramLargestObject, l.append(nil, Draft16))
 	}
-	num(ParamForward, uint64(boolByte(p.Forward.value)), p.Forward.ok)
-	num(ParamSubscriberPriority, uint64(p.SubscriberPriority.value), p.SubscriberPriority.ok)
+	num(paramForward, uint64(boolByte(p.Forward.value)), p.Forward.ok)
+	num(paramSubscriberPriority, uint64(p.SubscriberPriority.value), p.SubscriberPriority.ok)
 	if f, ok := p.Filter.Get(); ok {
-		blob(ParamSubscriptionFilter, f.Append(nil, Draft16))
+		blob(paramSubscriptionFilter, f.Append(nil, Draft16))
 	}
-	num(ParamGroupOrder, uint64(p.GroupOrder.value), p.GroupOrder.ok)
-	num(ParamNewGroupRequest, p.NewGroupRequest.value, p.NewGroupRequest.ok)
+	num(paramGroupOrder, uint64(p.GroupOrder.value), p.GroupOrder.ok)
+	num(paramNewGroupRequest, p.NewGroupRequest.value, p.NewGroupRequest.ok)
 
 	b = appendQUICVarint(b, uint64(len(list)))
 	prev := uint64(0)
@@ -71,15 +71,15 @@ func (p *Params) appendKVP(b []byte) []byte {
 
 // paramsKVP reads count parameters.
 func (r *bodyReader) paramsKVP(count uint64, p *Params) {
-	var prev ParamType
+	var prev paramType
 	for i := uint64(0); i < count && r.err == nil; i++ {
 		kv, n, err := consumeProperty(r.b, uint64(prev), r.v)
 		if err != nil {
 			r.fail(err)
 			return
 		}
-		typ := ParamType(kv.Type)
-		if i > 0 && typ == prev && typ != ParamAuthorizationToken {
+		typ := paramType(kv.Type)
+		if i > 0 && typ == prev && typ != paramAuthorizationToken {
 			r.fail(violation(typ.String() + " is repeated"))
 			return
 		}
@@ -91,28 +91,28 @@ func (r *bodyReader) paramsKVP(count uint64, p *Params) {
 
 // set16 sets the parameter that kv is.
 func (p *Params) set16(r *bodyReader, kv Property) {
-	switch ParamType(kv.Type) {
-	case ParamObjectDeliveryTimeout:
+	switch paramType(kv.Type) {
+	case paramObjectDeliveryTimeout:
 		// "If an endpoint receives a DELIVERY_TIMEOUT equal to 0 it MUST close the session with PROTOCOL_VIOLATION."
 		// [MOQT-16] Section 9.2.2.2, DELIVERY TIMEOUT Parameter
 		if kv.Uint == 0 {
 			r.fail(violation("DELIVERY_TIMEOUT is 0"))
 		}
 		p.ObjectDeliveryTimeout = Some(Millis(kv.Uint))
-	case ParamExpires:
+	case paramExpires:
 		p.Expires = Some(Millis(kv.Uint))
-	case ParamLargestObject:
+	case paramLargestObject:
 		in := bodyReader{b: kv.Bytes, v: r.v}
 		l := in.location()
 		if err := in.close("LARGEST_OBJECT"); err != nil {
 			r.fail(err)
 		}
 		p.LargestObject = Some(l)
-	case ParamAuthorizationToken, ParamForward, ParamSubscriberPriority, ParamSubscriptionFilter, ParamGroupOrder, ParamNewGroupRequest:
+	case paramAuthorizationToken, paramForward, paramSubscriberPriority, paramSubscriptionFilter, paramGroupOrder, paramNewGroupRequest:
 		p.setKVP(r, kv)
 	default:
 		// "An endpoint that receives an unknown Message Parameter MUST close the session with PROTOCOL_VIOLATION."
 		// [MOQT-16] Section 9.2, Parameters
-		r.fail(violation("unknown parameter " + ParamType(kv.Type).String()))
+		r.fail(violation("unknown parameter " + paramType(kv.Type).String()))
 	}
 }

@@ -17,15 +17,15 @@ func ParseSubscribeKVP(body []byte, v Version) (*Subscribe, error) {
 	r := bodyReader{b: body, v: v}
 	m := &Subscribe{RequestID: r.varint(), Track: r.fullTrackName()}
 	count := r.varint()
-	var prev ParamType
+	var prev paramType
 	for i := uint64(0); i < count && r.err == nil; i++ {
 		kv, n, err := consumeProperty(r.b, uint64(prev), v)
 		if err != nil {
 			r.fail(err)
 			break
 		}
-		typ := ParamType(kv.Type)
-		if i > 0 && typ == prev && typ != ParamAuthorizationToken {
+		typ := paramType(kv.Type)
+		if i > 0 && typ == prev && typ != paramAuthorizationToken {
 			r.fail(violation(typ.String() + " is repeated"))
 			break
 		}
@@ -41,37 +41,37 @@ func ParseSubscribeKVP(body []byte, v Version) (*Subscribe, error) {
 
 // setKVP sets the parameter that kv is, if SUBSCRIBE may hold it.
 func (p *Params) setKVP(r *bodyReader, kv Property) {
-	switch ParamType(kv.Type) {
-	case ParamObjectDeliveryTimeout:
+	switch paramType(kv.Type) {
+	case paramObjectDeliveryTimeout:
 		p.ObjectDeliveryTimeout = Some(Millis(kv.Uint))
-	case ParamAuthorizationToken:
-		t, err := ParseToken(kv.Bytes, r.v)
+	case paramAuthorizationToken:
+		t, err := parseToken(kv.Bytes, r.v)
 		if err != nil {
 			r.fail(err)
 		}
 		p.AuthTokens = append(p.AuthTokens, t)
-	case ParamRendezvousTimeout:
+	case paramRendezvousTimeout:
 		p.RendezvousTimeout = Some(Millis(kv.Uint))
-	case ParamSubgroupDeliveryTimeout:
+	case paramSubgroupDeliveryTimeout:
 		p.SubgroupDeliveryTimeout = Some(Millis(kv.Uint))
-	case ParamForward:
+	case paramForward:
 		p.setForward(r, kv.Uint)
-	case ParamSubscriberPriority:
+	case paramSubscriberPriority:
 		if kv.Uint > 255 {
 			r.fail(violation("SUBSCRIBER_PRIORITY is above 255"))
 		}
 		p.SubscriberPriority = Some(uint8(kv.Uint))
-	case ParamSubscriptionFilter:
-		f, err := ParseFilter(kv.Bytes, r.v)
+	case paramSubscriptionFilter:
+		f, err := parseFilter(kv.Bytes, r.v)
 		if err != nil {
 			r.fail(err)
 		}
 		p.Filter = Some(f)
-	case ParamGroupOrder:
+	case paramGroupOrder:
 		p.setGroupOrder(r, kv.Uint)
-	case ParamNewGroupRequest:
+	case paramNewGroupRequest:
 		p.NewGroupRequest = Some(kv.Uint)
 	default:
-		r.fail(violation("unknown or misplaced parameter " + ParamType(kv.Type).String()))
+		r.fail(violation("unknown or misplaced parameter " + paramType(kv.Type).String()))
 	}
 }

@@ -10,7 +10,7 @@ const (
 	paramsSubscribeOK        = hasExpires | hasLargestObject
 	paramsPublish            = hasAuthToken | hasExpires | hasLargestObject | hasForward
 	paramsFetch              = hasAuthToken | hasFillTimeout | hasSubscriberPriority | hasGroupOrder
-	paramsFetchOK            = ParamSet(0)
+	paramsFetchOK            = paramSet(0)
 	paramsPublishNamespace   = hasAuthToken
 	paramsSubscribeNamespace = hasAuthToken
 	paramsSubscribeTracks    = hasAuthToken | hasForward
@@ -28,7 +28,7 @@ const (
 	// The definition of EXPIRES does not name TRACK_STATUS_OK, but TRACK_STATUS_OK
 	// has "the same parameters ... it would have set in a SUBSCRIBE_OK". Accepted.
 	paramsTrackStatusOK = hasExpires | hasLargestObject
-	paramsNamespaceOK   = ParamSet(0)
+	paramsNamespaceOK   = paramSet(0)
 	paramsAnyOK         = paramsPublishOK | paramsRequestUpdateOK | paramsTrackStatusOK
 
 	// A REQUEST_UPDATE, by the request it updates.
@@ -47,7 +47,7 @@ const (
 // [MOQT-19] Section 10.19.1, Parameters on SUBSCRIBE_TRACKS; Section 10.2.8, GROUP ORDER Parameter
 //
 // The same section lets PUBLISH have GROUP_ORDER.
-func (s ParamSet) in(v Version, m MessageType, answer bool) ParamSet {
+func (s paramSet) in(v Version, m MessageType, answer bool) paramSet {
 	switch {
 	case v < Draft19:
 	case answer && m == MsgPublish:
@@ -66,7 +66,7 @@ func (s ParamSet) in(v Version, m MessageType, answer bool) ParamSet {
 
 // replyParams returns what a REQUEST_OK that answers a message of type to may hold.
 // ok is false if no REQUEST_OK answers such a message.
-func replyParams(to MessageType, v Version) (s ParamSet, ok bool) {
+func replyParams(to MessageType, v Version) (s paramSet, ok bool) {
 	switch to {
 	case MsgPublish:
 		return paramsPublishOK.in(v, to, true), true
@@ -83,7 +83,7 @@ func replyParams(to MessageType, v Version) (s ParamSet, ok bool) {
 
 // updateParams returns what a REQUEST_UPDATE of a request of type of may hold. ok
 // is false if such a request cannot be updated.
-func updateParams(of MessageType) (s ParamSet, ok bool) {
+func updateParams(of MessageType) (s paramSet, ok bool) {
 	switch of {
 	case MsgSubscribe, MsgPublish:
 		return paramsUpdateSubscription, true

@@ -65,24 +65,24 @@ func TestParamScopes(t *testing.T) {
 		upOK:     reply(MsgRequestUpdate),
 	}
 	for _, tt := range []struct {
-		typ   ParamType
+		typ   paramType
 		value string
 		may   []string
 	}{
-		{ParamObjectDeliveryTimeout, "\x05", []string{pubOK, sub, upSub}},
-		{ParamAuthorizationToken, "\x02\x02\x07", []string{pub, sub, upSub, upFetch, upPubNS, upSubNS, subNS, subTr, pubNS, status, fetch}},
-		{ParamRendezvousTimeout, "\x05", []string{sub}},
-		{ParamSubgroupDeliveryTimeout, "\x05", []string{pubOK, sub, upSub}},
+		{paramObjectDeliveryTimeout, "\x05", []string{pubOK, sub, upSub}},
+		{paramAuthorizationToken, "\x02\x02\x07", []string{pub, sub, upSub, upFetch, upPubNS, upSubNS, subNS, subTr, pubNS, status, fetch}},
+		{paramRendezvousTimeout, "\x05", []string{sub}},
+		{paramSubgroupDeliveryTimeout, "\x05", []string{pubOK, sub, upSub}},
 		// TRACK_STATUS_OK is not in the definition of EXPIRES, but in Section 10.14.
-		{ParamExpires, "\x05", []string{subOK, pub, pubOK, upOK, statusOK}},
-		{ParamLargestObject, "\x05\x06", []string{subOK, pub, upOK, statusOK}},
-		{ParamFillTimeout, "\x05", []string{fetch}},
-		{ParamForward, "\x01", []string{sub, upSub, pub, pubOK, subTr}},
-		{ParamSubscriberPriority, "\x05", []string{sub, fetch, upSub, upFetch, pubOK}},
-		{ParamSubscriptionFilter, "\x01\x02", []string{sub, pubOK, upSub}},
-		{ParamGroupOrder, "\x01", []string{sub, pubOK, fetch}},
-		{ParamNewGroupRequest, "\x05", []string{pubOK, sub, upSub}},
-		{ParamTrackNamespacePrefix, "\x01\x01a", []string{upSubNS}},
+		{paramExpires, "\x05", []string{subOK, pub, pubOK, upOK, statusOK}},
+		{paramLargestObject, "\x05\x06", []string{subOK, pub, upOK, statusOK}},
+		{paramFillTimeout, "\x05", []string{fetch}},
+		{paramForward, "\x01", []string{sub, upSub, pub, pubOK, subTr}},
+		{paramSubscriberPriority, "\x05", []string{sub, fetch, upSub, upFetch, pubOK}},
+		{paramSubscriptionFilter, "\x01\x02", []string{sub, pubOK, upSub}},
+		{paramGroupOrder, "\x01", []string{sub, pubOK, fetch}},
+		{paramNewGroupRequest, "\x05", []string{pubOK, sub, upSub}},
+		{paramTrackNamespacePrefix, "\x01\x01a", []string{upSubNS}},
 	} {
 		may := make(map[string]bool)
 		for _, m := range tt.may {
@@ -102,23 +102,23 @@ func TestParamScopes(t *testing.T) {
 }
 
 func TestParamNames(t *testing.T) {
-	prev := ParamType(0)
+	prev := paramType(0)
 	for _, n := range paramNames {
 		if n.typ <= prev {
 			t.Errorf("%s is out of order", n.name)
 		}
 		prev = n.typ
 	}
-	// The bits of ParamSet follow the same order.
+	// The bits of paramSet follow the same order.
 	p := Params{
 		ObjectDeliveryTimeout: Some(Millis(1)), TrackNamespacePrefix: Some(Namespace{}), Forward: Some(false), GroupOrder: Some(GroupOrderAscending),
 		AuthTokens: []Token{{}},
 	}
 	const want = "OBJECT_DELIVERY_TIMEOUT, AUTHORIZATION_TOKEN, FORWARD, GROUP_ORDER, TRACK_NAMESPACE_PREFIX"
-	if got := p.Set().String(); got != want {
+	if got := p.set().String(); got != want {
 		t.Errorf("set is %q, want %q", got, want)
 	}
-	if got := ParamType(0x99).String(); got != "0x99" {
+	if got := paramType(0x99).String(); got != "0x99" {
 		t.Errorf("unknown parameter is %q", got)
 	}
 }

@@ -24,8 +24,8 @@ const (
 	mandatoryLast  = 0x7fff
 )
 
-// IsMandatoryTrackProperty reports whether typ is in the range of Mandatory Track
+// isMandatoryTrackProperty reports whether typ is in the range of Mandatory Track
 // Properties. This package understands none of them.
-func IsMandatoryTrackProperty(typ uint64) bool {
+func isMandatoryTrackProperty(typ uint64) bool {
 	return mandatoryFirst <= typ && typ <= mandatoryLast
 }

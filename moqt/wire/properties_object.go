@@ -60,7 +60,7 @@ func (o *ObjectProperties) set(p Property, l Location) error {
 	default:
 		// "An Object received with a Mandatory Track Property as an Object Property is
 		// malformed ..." [MOQT-18] Section 2.5.1, Mandatory Track Properties
-		if IsMandatoryTrackProperty(p.Type) {
+		if isMandatoryTrackProperty(p.Type) {
 			return malformed("object with a mandatory track property")
 		}
 		return nil

@@ -118,7 +118,7 @@ func (t *TrackProperties) set(p Property) (known bool, err error) {
 		}
 		setOnce(&t.DynamicGroups, p.Uint == 1)
 	default:
-		if IsMandatoryTrackProperty(p.Type) {
+		if isMandatoryTrackProperty(p.Type) {
 			setOnce(&t.Mandatory, p.Type)
 		}
 		return false, nil

@@ -108,7 +108,7 @@ func (r *bodyReader) fullTrackName() FullTrackName {
 
 // params reads Number of Parameters and the parameters, which must all be in
 // allowed.
-func (r *bodyReader) params(allowed ParamSet) Params {
+func (r *bodyReader) params(allowed paramSet) Params {
 	if r.err != nil {
 		return Params{}
 	}

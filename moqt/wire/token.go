@@ -34,11 +34,6 @@ func (t TokenAliasType) String() string {
 	}
 }
 
-// TokenTypeOutOfBand is the Token Type whose meaning is agreed elsewhere.
-//
-// [MOQT-18] Section 10.2.2, AUTHORIZATION TOKEN Parameter
-const TokenTypeOutOfBand = 0
-
 // tokenCost is what a registered token costs in the cache beside its value.
 const tokenCost = 16
 
@@ -83,12 +78,12 @@ func (t Token) check() error {
 	return nil
 }
 
-// ParseToken reads a Token structure that fills b. The token's value is a copy.
+// parseToken reads a Token structure that fills b. The token's value is a copy.
 //
 // "If the Token structure cannot be decoded, the receiver MUST close the Session
 // with KEY_VALUE_FORMATTING_ERROR."
 // [MOQT-18] Section 10.2.2, AUTHORIZATION TOKEN Parameter
-func ParseToken(b []byte, v Version) (Token, error) {
+func parseToken(b []byte, v Version) (Token, error) {
 	aliasType, n, err := v.consumeVarint(b)
 	if err != nil {
 		return Token{}, kvpError("authorization token without alias type")

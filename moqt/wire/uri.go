@@ -2,11 +2,11 @@ package wire
 
 import "strings"
 
-// ValidPath reports whether s is a path-abempty, and if it has a question mark a
+// validPath reports whether s is a path-abempty, and if it has a question mark a
 // query after it, as the PATH option holds.
 //
 // RFC 3986, Sections 3.3 and 3.4
-func ValidPath(s string) bool {
+func validPath(s string) bool {
 	path, query, _ := strings.Cut(s, "?")
 	if path != "" && path[0] != '/' {
 		return false
@@ -14,11 +14,11 @@ func ValidPath(s string) bool {
 	return validURIPart(path, ":@/") && validURIPart(query, ":@/?")
 }
 
-// ValidAuthority reports whether s is the authority of a moqt URI: host, perhaps
+// validAuthority reports whether s is the authority of a moqt URI: host, perhaps
 // with user and port. The host must not be empty.
 //
 // RFC 3986, Section 3.2; [MOQT-18] Section 3.1.1, MOQT URI Scheme
-func ValidAuthority(s string) bool {
+func validAuthority(s string) bool {
 	if i := strings.LastIndexByte(s, '@'); i >= 0 {
 		if !validURIPart(s[:i], ":") {
 			return false

@@ -156,7 +156,7 @@ func TestURIParts(t *testing.T) {
 		"a": false, "/a b": false, "/a#b": false, "/a%": false, "/a%2": false, "/é": false, "/a\x00": false, "/[": false,
 		"/.well-known/x:@!$&'()*+,;=~-_": true,
 	} {
-		if got := ValidPath(s); got != want {
+		if got := validPath(s); got != want {
 			t.Errorf("path %q: %v", s, got)
 		}
 	}
@@ -165,7 +165,7 @@ func TestURIParts(t *testing.T) {
 		"": false, ":443": false, "h:x": false, "h/x": false, "[::1": false, "[]": false, "[::1]x": false, "a@b@c": false, "u/@h": false, "h?": false, "a b": false,
 		"[::1]:x": false, "h:1:2": false,
 	} {
-		if got := ValidAuthority(s); got != want {
+		if got := validAuthority(s); got != want {
 			t.Errorf("authority %q: %v", s, got)
 		}
 	}

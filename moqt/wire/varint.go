@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// MaxVarintLen is the length in bytes of the longest variable-length integer.
-const MaxVarintLen = 9
+// maxVarintLen is the length in bytes of the longest variable-length integer.
+const maxVarintLen = 9
 
 // AppendVarint appends x as vi64 in the fewest bytes.
 //
@@ -14,7 +14,7 @@ const MaxVarintLen = 9
 // first byte to indicate the length of the encoding in bytes."
 // [MOQT-18] Section 1.4.1, Variable-Length Integers
 func AppendVarint(b []byte, x uint64) []byte {
-	switch VarintLen(x) {
+	switch varintLen(x) {
 	case 1:
 		return append(b, byte(x))
 	case 2:
@@ -36,11 +36,11 @@ func AppendVarint(b []byte, x uint64) []byte {
 	}
 }
 
-// VarintLen returns the number of bytes AppendVarint uses for x, 1 to 9.
-func VarintLen(x uint64) int {
+// varintLen returns the number of bytes AppendVarint uses for x, 1 to 9.
+func varintLen(x uint64) int {
 	n := (max(bits.Len64(x), 1) + 6) / 7
 	// Nine bytes hold 64 bits, not 63, so there is no tenth.
-	return min(n, MaxVarintLen)
+	return min(n, maxVarintLen)
 }
 
 // ConsumeVarint reads a vi64. Every encoding is accepted, the shortest or not:

@@ -21,8 +21,8 @@ func TestVarintVectors(t *testing.T) {
 		}
 		got := AppendVarint(nil, x)
 		v.wantBytes(t, got, nil)
-		if VarintLen(x) != len(got) {
-			t.Errorf("VarintLen %d, AppendVarint gives %d bytes", VarintLen(x), len(got))
+		if varintLen(x) != len(got) {
+			t.Errorf("varintLen %d, AppendVarint gives %d bytes", varintLen(x), len(got))
 		}
 		wantTruncated(t, b, func(b []byte) error {
 			_, _, err := ConsumeVarint(b)
@@ -97,7 +97,7 @@ func TestPropertiesVectors(t *testing.T) {
 
 func TestTokenVectors(t *testing.T) {
 	eachVector(t, "token", func(t *testing.T, v vector) {
-		got, err := ParseToken(v.bytes(t), Draft18)
+		got, err := parseToken(v.bytes(t), Draft18)
 		if v.failed(t, err) {
 			return
 		}
@@ -113,7 +113,7 @@ func TestTokenVectors(t *testing.T) {
 
 func TestFilterVectors(t *testing.T) {
 	eachVector(t, "filter", func(t *testing.T, v vector) {
-		got, err := ParseFilter(v.bytes(t), Draft18)
+		got, err := parseFilter(v.bytes(t), Draft18)
 		if v.failed(t, err) {
 			return
 		}
