@@ -101,6 +101,9 @@ func (s *sender) record(now time.Duration, size int32, probe bool) int64 {
 	s.inFlight += int64(size)
 	p.probe, p.size, p.sentAt, p.stamp = probe, size, now, s.sampler.Stamp(s.inFlight)
 	s.lastSentAt = now
+	if t := s.sim.tracer; t != nil {
+		t.PacketSent(now, s.conn.id, n, int64(size), s.inFlight)
+	}
 	return n
 }
 

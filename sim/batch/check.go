@@ -7,25 +7,23 @@ import (
 	"github.com/moq-c4/moq-c4/sim/scenario"
 )
 
-// Value returns the row's value of a metric, in us for durations.
+// metrics gets the value that a bound is about.
+var metrics = map[scenario.Metric]func(*Row) float64{
+	scenario.TimeAvg:       func(r *Row) float64 { return r.TimeAvg },
+	scenario.TimeP90:       func(r *Row) float64 { return r.TimeP90 },
+	scenario.AvLatency:     func(r *Row) float64 { return r.AvLatency },
+	scenario.MaxLatencyP90: func(r *Row) float64 { return r.MaxLatencyP90 },
+	scenario.RTTMean:       func(r *Row) float64 { return r.RTTMean },
+	scenario.LoadShare:     func(r *Row) float64 { return r.LoadShare },
+	scenario.Jain:          func(r *Row) float64 { return r.Jain },
+	scenario.Drops:         func(r *Row) float64 { return r.Drops },
+}
+
+// Value returns the row's value of a metric, in us for durations, 0 if there is
+// no such metric.
 func (r *Row) Value(m scenario.Metric) float64 {
-	switch m {
-	case scenario.TimeAvg:
-		return r.TimeAvg
-	case scenario.TimeP90:
-		return r.TimeP90
-	case scenario.AvLatency:
-		return r.AvLatency
-	case scenario.MaxLatencyP90:
-		return r.MaxLatencyP90
-	case scenario.RTTMean:
-		return r.RTTMean
-	case scenario.LoadShare:
-		return r.LoadShare
-	case scenario.Jain:
-		return r.Jain
-	case scenario.Drops:
-		return r.Drops
+	if get := metrics[m]; get != nil {
+		return get(r)
 	}
 	return 0
 }

@@ -4,6 +4,9 @@
 // [New] gives a [Writer], which is a [sim.Tracer]; call [Writer.Close] after the
 // run. Written are packets sent, acknowledgements received, losses, metrics, and
 // the changes of state of the congestion controller.
+//
+// What the packets contain is left out. Acknowledgements are numbered as they
+// come, and all count as packets of the same size: viewers need both.
 package qlog
 
 import (
@@ -23,7 +26,12 @@ type Writer struct {
 	first bool
 	last  sim.Metrics // as written
 	line  []byte
+
+	received int64 // acknowledgements so far
 }
+
+// ackBytes is the size of a packet with nothing but an acknowledgement.
+const ackBytes = 55
 
 // New begins a file for a flow. The title names the run.
 func New(w io.Writer, flow int, title string) *Writer {
@@ -81,9 +89,7 @@ func (q *Writer) PacketSent(now time.Duration, flow int, number, bytes, _ int64)
 	q.int(number)
 	q.text(`},"raw":{"length":`)
 	q.int(bytes)
-	q.text(`},"frames":[{"frame_type":"stream","stream_id":0,"length":`)
-	q.int(bytes)
-	q.text(`}]`)
+	q.text(`}`)
 	q.end()
 }
 
@@ -115,7 +121,12 @@ func (q *Writer) Acked(now time.Duration, flow int, a *cc.Ack) {
 		return
 	}
 	q.begin(now, "transport:packet_received")
-	q.text(`"header":{"packet_type":"1RTT"},"frames":[{"frame_type":"ack","acked_ranges":[`)
+	q.text(`"header":{"packet_type":"1RTT","packet_number":`)
+	q.int(q.received)
+	q.text(`},"raw":{"length":`)
+	q.int(ackBytes)
+	q.text(`},"frames":[{"frame_type":"ack","acked_ranges":[`)
+	q.received++
 	for i := 0; i < len(a.Packets); {
 		j := i
 		for j+1 < len(a.Packets) && a.Packets[j+1].Number == a.Packets[j].Number+1 {
