@@ -154,12 +154,12 @@ export function useBrowser(): void {
 	afterAll(() => browser.close());
 }
 
-/** The ids of the browser's processes. */
-export async function browserProcesses(): Promise<number[]> {
+/** The browser's processes: what they are for, and their ids. */
+export async function browserProcesses(): Promise<{ type: string; id: number }[]> {
 	const session = await browser.newBrowserCDPSession();
 	const { processInfo } = await session.send("SystemInfo.getProcessInfo");
 	await session.detach();
-	return processInfo.map((p) => p.id);
+	return processInfo.map(({ type, id }) => ({ type, id }));
 }
 
 export interface PageOptions {

@@ -18,8 +18,9 @@ interface Sample {
 	/** MiB after a collection of garbage. */
 	page: number;
 	worker: number;
-	/** MiB of resident memory of the browser's processes. */
-	rss: number;
+	/** MiB of resident memory of the processes that show pages, and of the browser's others. */
+	renderers: number;
+	others: number;
 }
 
 test(`memory over ${MINUTES} minutes of playing`, async () => {
@@ -37,21 +38,21 @@ test(`memory over ${MINUTES} minutes of playing`, async () => {
 		const at = (Date.now() - began) / 60_000;
 		await page.evaluate(collect);
 		await worker.evaluate(collect);
-		const s = { at, page: await heaps.page(), worker: await heaps.worker(), rss: await residentMiB() };
+		const s = { at, page: await heaps.page(), worker: await heaps.worker(), ...(await resident()) };
 		samples.push(s);
 		const { stats, state } = await player.info();
 		console.log(
-			`${s.at.toFixed(2)} min  page ${s.page.toFixed(2)} MiB  worker ${s.worker.toFixed(2)} MiB  process ${s.rss.toFixed(1)} MiB  ` +
+			`${s.at.toFixed(2)} min  page ${s.page.toFixed(2)} MiB  worker ${s.worker.toFixed(2)} MiB  renderers ${s.renderers.toFixed(1)} MiB  others ${s.others.toFixed(1)} MiB  ` +
 				`${state} ${stats?.showing} ${stats?.framerate} /s  reconnects ${stats?.reconnects}`,
 		);
 		expect(state).toBe("playing");
 	}
 	const counted = samples.slice(Math.floor(samples.length * WARM_UP));
-	for (const what of ["page", "worker", "rss"] as const) {
+	for (const what of ["page", "worker", "renderers", "others"] as const) {
 		const { slope, error } = bestLine(counted.map((s) => [s.at / 60, s[what]]));
 		console.log(`figure: ${what}: ${slope.toFixed(2)} MiB per hour, give or take ${error.toFixed(2)}`);
 		// What leaks an object per frame loses 10 MiB and more in an hour.
-		if (what !== "rss" && counted.length > 20) expect(slope - 2 * error, what).toBeLessThan(2);
+		if ((what === "page" || what === "worker") && counted.length > 20) expect(slope - 2 * error, what).toBeLessThan(2);
 	}
 });
 
@@ -95,14 +96,14 @@ class Heaps {
 	}
 }
 
-async function residentMiB(): Promise<number> {
-	let sum = 0;
-	for (const pid of await browserProcesses()) {
+async function resident(): Promise<{ renderers: number; others: number }> {
+	const sums = { renderers: 0, others: 0 };
+	for (const { type, id } of await browserProcesses()) {
 		// Processes share pages; of those each counts its part.
-		const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"))?.[1];
-		sum += Number(kib ?? 0) / 1024;
+		const kib = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, "utf8"))?.[1];
+		sums[type === "renderer" ? "renderers" : "others"] += Number(kib ?? 0) / 1024;
 	}
-	return sum;
+	return sums;
 }
 
 /** The slope of the line that fits best, and its standard error. */
