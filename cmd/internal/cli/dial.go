@@ -41,6 +41,13 @@ func (d *Dialer) AddControllerFlag(fs *flag.FlagSet) {
 	d.controller.AddFlags(fs)
 }
 
+// A live stream is not worth much a few seconds later, so that a relay that was killed, or cannot be reached any more, is
+// given up sooner than the transport would: 6 to 8 s after its last packet. Two keep-alives may get lost.
+const (
+	idleTimeout = 6 * time.Second
+	keepAlive   = 2 * time.Second
+)
+
 // Check looks at the flags and the URL. log gets what happens to the connection.
 func (d *Dialer) Check(log *slog.Logger) error {
 	d.log = log
@@ -66,6 +73,7 @@ func (d *Dialer) Check(log *slog.Logger) error {
 		}
 	}
 	d.config.QLogDir, d.config.Logger = d.qlog, log
+	d.config.IdleTimeout, d.config.KeepAlive = idleTimeout, keepAlive
 	return nil
 }
 
@@ -73,6 +81,7 @@ func (d *Dialer) Check(log *slog.Logger) error {
 func (d *Dialer) Local(log *slog.Logger, scheme, addr string) {
 	d.log, d.URL = log, scheme+"://"+addr+"/"
 	d.config.Insecure, d.config.Logger = true, log
+	d.config.IdleTimeout, d.config.KeepAlive = idleTimeout, keepAlive
 }
 
 // Args returns flags and argument that make another command dial the same.

@@ -125,6 +125,25 @@ func TestRestarts(t *testing.T) {
 	}
 }
 
+// A relay that was killed is noticed within seconds by those who only send, and by those who only receive.
+func TestKilledRelayIsNoticed(t *testing.T) {
+	t.Parallel() // most of it is waiting
+	addr := freeAddr(t)
+	relay := startRelay(t, addr)
+	pub := startClip(t, addr)
+	log := &frameLog{t, filepath.Join(t.TempDir(), "frames.csv")}
+	sub := start(t, nil, "moq-sub", "--tls-insecure", "--namespace", "live/clip", "--wait", "--csv", log.file, "moqt://"+addr+"/")
+	log.waitMore("start", 30)
+	relay.kill()
+	began := time.Now()
+	for p, line := range map[*proc]string{pub: "not connected", sub: "not receiving"} {
+		p.waitLog(line)
+		if took := time.Since(began); took > 12*time.Second {
+			t.Errorf("%s has noticed after %v, want 8 s or a little more", p.name, took)
+		}
+	}
+}
+
 // Statistics of a short run are plausible and valid JSON.
 func TestStatistics(t *testing.T) {
 	addr := freeAddr(t)
