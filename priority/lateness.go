@@ -12,7 +12,7 @@ const latenessWindow = 30 * time.Second
 // Lateness is the subscriber's rule for what is not worth waiting for: the frame number n of a group that is complete
 // later than
 //
-//	start of the group + Limit + n/fps
+//	start of the group + limit + n/fps
 //
 // is too late, and its group is given up; the next group gets a new chance. That the start of the group plus n/fps is
 // the nominal time of the frame, the time of its capture says more exactly than a count, also where the frame rate varies.
@@ -20,10 +20,8 @@ const latenessWindow = 30 * time.Second
 // The clocks of sender and receiver need not agree: the frame that took the quickest way in the last 30 to 60 s arrived
 // in time by definition, and sets the nominal times of all. One Lateness serves all tracks of a broadcast, so
 // that a big track shows by how much it lags behind the audio. It takes the time as an argument and is not safe for use
-// by several goroutines. The zero value has no limit.
+// by several goroutines. The zero value is ready.
 type Lateness struct {
-	Limit time.Duration // 0: nothing is ever too late
-
 	since     time.Time     // when the current window began; zero before the first frame
 	cur, prev time.Duration // least arrival minus capture in the current window, and in the one before
 	havePrev  bool
@@ -32,17 +30,17 @@ type Lateness struct {
 // Known reports whether a frame has arrived, before which nothing can be late.
 func (l *Lateness) Known() bool { return !l.since.IsZero() }
 
-// Due returns until when a frame captured at the given time is in time. It returns false if there is no limit, or nothing to
-// compare with.
-func (l *Lateness) Due(captured time.Time) (time.Time, bool) {
-	if l.Limit <= 0 || !l.Known() {
+// Due returns until when a frame captured at the given time may arrive. It returns false before there is anything to compare
+// with.
+func (l *Lateness) Due(captured time.Time, limit time.Duration) (time.Time, bool) {
+	if !l.Known() {
 		return time.Time{}, false
 	}
-	return captured.Add(l.way() + l.Limit), true
+	return captured.Add(l.way() + limit), true
 }
 
-// OnFrame notes the arrival of a complete frame and reports whether it is too late.
-func (l *Lateness) OnFrame(captured, arrived time.Time) (late bool) {
+// OnFrame notes the arrival of a complete frame and returns by how much it is late.
+func (l *Lateness) OnFrame(captured, arrived time.Time) time.Duration {
 	took := arrived.Sub(captured)
 	switch {
 	case l.since.IsZero():
@@ -53,7 +51,7 @@ func (l *Lateness) OnFrame(captured, arrived time.Time) (late bool) {
 	default:
 		l.cur = min(l.cur, took)
 	}
-	return l.Limit > 0 && took > l.way()+l.Limit
+	return took - l.way()
 }
 
 // way is what a frame takes at least.

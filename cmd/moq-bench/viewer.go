@@ -60,7 +60,6 @@ type groupSeen struct {
 
 func newViewer(namespace wire.Namespace, tracks, late []string) *viewer {
 	v := &viewer{namespace: namespace, tracks: tracks, late: late, seen: make(map[string]*trackSeen)}
-	v.lateness.Limit = priority.LateAfter
 	for _, name := range tracks {
 		v.seen[name] = &trackSeen{groups: make(map[uint64]*groupSeen)}
 	}
@@ -183,6 +182,5 @@ func (v *viewer) frame(name string, p media.Packet, arrived time.Time) (late boo
 	t := v.seen[name]
 	t.frames = append(t.frames, frameSeen{p.Group, p.Object, captured, arrived})
 	t.bytes += int64(len(p.Payload))
-	late = v.lateness.OnFrame(captured, arrived)
-	return late && slices.Contains(v.late, name)
+	return v.lateness.OnFrame(captured, arrived) > priority.LateAfter && slices.Contains(v.late, name)
 }

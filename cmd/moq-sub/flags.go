@@ -21,6 +21,8 @@ moq-sub receives a broadcast from a relay.
       records it; -o - writes to standard output, as for: moq-sub ... -o - URL | ffplay -
   moq-sub --namespace live/demo --track video-360p --track audio -o - https://relay.example/
       only some tracks, over WebTransport
+  moq-sub --namespace live/demo --simulcast -o out.mp4 https://relay.example/
+      the best picture that the path carries, group by group
   moq-sub --namespace live/demo --stats --csv frames.csv moqt://localhost:4443
       shows rates and delays, and writes a line per frame
 
@@ -41,6 +43,8 @@ type flags struct {
 	duration  time.Duration
 	wait      bool
 	patience  time.Duration
+	late      lateFlag
+	simulcast bool
 	dialer    cli.Dialer
 	ops       cli.OpsFlag
 	log       *slog.Logger
@@ -58,7 +62,7 @@ func (l *stringList) String() string     { return "" }
 func (l *stringList) Set(s string) error { *l = append(*l, s); return nil }
 
 func parseFlags(env cli.Env) (*flags, error) {
-	f := &flags{}
+	f := &flags{late: make(lateFlag)}
 	var namespace string
 	logs := ops.LogConfig{}
 	fs := cli.NewFlags("moq-sub", help, env.Stderr)
@@ -72,6 +76,8 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.DurationVar(&f.duration, "duration", 0, "stop after this time; 0 is never")
 	fs.BoolVar(&f.wait, "wait", false, "wait for a relay or broadcast that is not there yet")
 	fs.DurationVar(&f.patience, "patience", time.Second, "how long a missing object is waited for")
+	fs.Var(f.late, "late", "`track` of which a group is given up when a frame of it is later than the time after =, or 250ms; may be given several times")
+	fs.BoolVar(&f.simulcast, "simulcast", false, "take all renditions of the video, and record of each group the best that came whole; the better ones are given up when they are late, as by --late")
 	f.dialer.AddFlags(fs)
 	f.ops.AddFlags(fs)
 	logs.AddFlags(fs)

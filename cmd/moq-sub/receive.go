@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/moq-c4/moq-c4/media/broadcast"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
+	"github.com/moq-c4/moq-c4/priority"
 )
 
 // maxObjectBytes bounds one object. A larger one is skipped.
@@ -30,6 +32,9 @@ type receiver struct {
 	csv     *csvWriter
 	record  *recorder
 	measure *measurement // nil with --ops off
+	late    *punctuality
+
+	simulcast *simulcast // nil without --simulcast, or before the catalog
 
 	// Sinks live as long as the receiver, subscriptions as long as their session or the catalog's word.
 	sinks   map[string]*sink
@@ -98,15 +103,57 @@ func (r *receiver) broadcast(ctx context.Context, s *moqt.Session) error {
 			return cli.NotFound("the broadcast has no track to receive")
 		}
 		r.received.Store(true)
-		all := make([]*media.Track, len(chosen))
-		for i, c := range chosen {
-			all[i] = c.Track
+		if err := r.beginSimulcast(chosen); err != nil {
+			return err
 		}
-		if err := r.record.begin(all); err != nil {
+		if err := r.record.begin(r.recorded(chosen)); err != nil {
 			return err
 		}
 		return r.set(ctx, s, &tracks, chosen)
 	})
+}
+
+// beginSimulcast prepares to record the renditions of the video as one track.
+func (r *receiver) beginSimulcast(chosen []media.Rendition) (err error) {
+	if !r.flags.simulcast || r.simulcast != nil {
+		return nil
+	}
+	if r.simulcast, err = newSimulcast(chosen, r.flags.patience, r.record, r.log); err != nil {
+		return err
+	}
+	if r.simulcast == nil {
+		r.log.Warn("the broadcast has no two renditions of a video whose groups go together")
+		return nil
+	}
+	for _, c := range r.simulcast.renditions[:len(r.simulcast.renditions)-1] {
+		if _, given := r.flags.late[c.Name]; !given {
+			r.flags.late[c.Name] = priority.LateAfter
+		}
+	}
+	r.running.Go(func() {
+		for cli.Sleep(r.ctx, simulcastPeriod) == nil {
+			if err := r.simulcast.tick(time.Now()); err != nil {
+				r.stop(err)
+			}
+		}
+	})
+	return nil
+}
+
+// simulcastPeriod is how often it is looked whether a rendition was waited for long enough.
+const simulcastPeriod = 50 * time.Millisecond
+
+// recorded are the tracks of the recording.
+func (r *receiver) recorded(chosen []media.Rendition) (tracks []*media.Track) {
+	if r.simulcast != nil {
+		tracks = append(tracks, r.simulcast.out)
+	}
+	for _, c := range chosen {
+		if _, spliced := r.simulcast.rankOf(c.Name); !spliced {
+			tracks = append(tracks, c.Track)
+		}
+	}
+	return tracks
 }
 
 // set receives the chosen tracks and no others.
@@ -201,6 +248,9 @@ func (r *receiver) sink(c media.Rendition) (*sink, error) {
 	s := newSink(c, unpack, r.flags.patience)
 	s.stats, s.csv, s.record, s.log = r.stats.track(c.Name, kind), r.csv, r.record, r.log
 	s.measure = r.measure
+	if rank, ok := r.simulcast.rankOf(c.Name); ok {
+		s.splice, s.rank, s.record = r.simulcast, rank, nil
+	}
 	r.sinks[c.Name] = s
 	r.running.Go(func() {
 		if err := s.run(r.ctx); err != nil {
@@ -251,6 +301,7 @@ func (r *receiver) take(ctx context.Context, sub *moqt.Subscription, sink *sink)
 		}
 		if d := in.Datagram; d != nil {
 			p, err := object.FromDatagram(sink.rendition.Name, d)
+			r.late.arrived(sink.rendition.Name, p, time.Now())
 			sink.put(ctx, event{packet: p, arrived: time.Now(), bad: err != nil})
 			continue
 		}
@@ -274,14 +325,31 @@ func (r *receiver) takeGroup(ctx context.Context, sg *moqt.SubgroupReader, sink 
 			continue
 		}
 		p, propsErr := object.FromHeader(sink.rendition.Name, sg.Header(), o)
+		// A frame that is not there when it is due can only come too late.
+		due, limited := r.late.due(sink.rendition.Name, p)
+		if limited {
+			sg.SetReadDeadline(due)
+		}
 		p.Payload, err = readPayload(sg, o.PayloadLen)
-		if err != nil {
+		if limited {
+			sg.SetReadDeadline(time.Time{})
+		}
+		at := time.Now()
+		late := errors.Is(err, os.ErrDeadlineExceeded)
+		if err != nil && !late {
 			if errors.Is(err, errTooLarge) {
 				sink.put(ctx, event{bad: true})
 			}
 			continue // Next says how the stream ended
 		}
-		sink.put(ctx, event{packet: p, arrived: time.Now(), bad: propsErr != nil})
+		if err == nil {
+			sink.put(ctx, event{packet: p, arrived: at, bad: propsErr != nil})
+		}
+		if late = r.late.arrived(sink.rendition.Name, p, at) || late; late {
+			sg.Stop(wire.StreamDeliveryTimeout)
+			sink.put(ctx, event{packet: media.Packet{Group: p.Group}, end: true, late: true})
+			return
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func run(ctx context.Context, env cli.Env) error {
 		return over(outer, list(ctx, f, env.Stdout))
 	}
 
-	r := &receiver{flags: f, log: f.log, stats: &statistics{began: time.Now()}, sinks: make(map[string]*sink)}
+	r := &receiver{flags: f, log: f.log, stats: &statistics{began: time.Now()}, sinks: make(map[string]*sink), late: &punctuality{limits: f.late}}
 	if r.csv, err = newCSV(f.csv); err != nil {
 		return err
 	}
@@ -52,12 +52,15 @@ func run(ctx context.Context, env cli.Env) error {
 		})
 	}
 	err = over(outer, r.run(ctx))
+	if tickErr := r.simulcast.tick(time.Now().Add(time.Hour)); err == nil { // what is still waited for
+		err = tickErr
+	}
 	stop()
 	table.Wait()
 
 	closed := errors.Join(r.record.close(), r.csv.close())
 	if f.json {
-		if err := r.stats.writeJSON(env.Stdout, time.Now()); err != nil {
+		if err := r.stats.writeJSON(env.Stdout, time.Now(), r.simulcast.report()); err != nil {
 			return err
 		}
 	}

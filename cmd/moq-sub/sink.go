@@ -19,7 +19,9 @@ type sink struct {
 	seq       *sequencer
 	stats     *trackStats
 	csv       *csvWriter
-	record    *recorder // nil if nothing is recorded
+	record    *recorder  // nil if nothing is recorded
+	splice    *simulcast // nil if the track is recorded by itself
+	rank      int        // in splice
 	measure   *measurement
 	log       *slog.Logger
 
@@ -33,6 +35,7 @@ type event struct {
 	begin   bool // a subscription has begun; there is no packet
 	end     bool // the stream of packet.Group has ended; there is no packet
 	cut     bool // it was abandoned by the sender
+	late    bool // it was given up here, as too late
 	bad     bool // an object could not be read
 }
 
@@ -60,7 +63,9 @@ func (s *sink) run(ctx context.Context) error {
 	for {
 		select {
 		case e := <-s.events:
-			s.take(e)
+			if err := s.take(e); err != nil {
+				return err
+			}
 		case <-timer.C:
 		case <-ctx.Done():
 			return s.rest()
@@ -79,7 +84,9 @@ func (s *sink) rest() error {
 	for {
 		select {
 		case e := <-s.events:
-			s.take(e)
+			if err := s.take(e); err != nil {
+				return err
+			}
 			continue
 		default:
 		}
@@ -87,7 +94,12 @@ func (s *sink) rest() error {
 	}
 }
 
-func (s *sink) take(e event) {
+func (s *sink) take(e event) error {
+	if s.splice != nil {
+		if err := s.splice.take(s.rank, e); err != nil {
+			return err
+		}
+	}
 	switch {
 	case e.begin:
 		s.seq.OnSubscription()
@@ -97,11 +109,15 @@ func (s *sink) take(e event) {
 		if e.cut {
 			s.stats.count(&s.stats.cut, 1)
 		}
+		if e.late {
+			s.stats.count(&s.stats.givenUp, 1)
+		}
 		s.seq.OnEnd(e.packet.Group)
 	default:
 		s.stats.object(e.packet)
 		s.seq.OnObject(e.arrived, e.packet)
 	}
+	return nil
 }
 
 // emit deals with the objects whose turn it is.

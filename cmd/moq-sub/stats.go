@@ -31,6 +31,7 @@ type trackStats struct {
 	late     uint64 // frames that came more than lateAfter after their time
 	lost     uint64 // objects or groups that never came, or after their turn
 	cut      uint64 // groups that the sender abandoned
+	givenUp  uint64 // groups that were given up here, as too late
 	bad      uint64 // objects that could not be read
 
 	shown uint64 // bytes when the table was last shown
@@ -83,6 +84,7 @@ type report struct {
 	Late      uint64  `json:"late"`
 	Lost      uint64  `json:"lost"`
 	Cut       uint64  `json:"cut_groups"`
+	GivenUp   uint64  `json:"given_up_groups"`
 	Malformed uint64  `json:"malformed"`
 }
 
@@ -99,7 +101,7 @@ func (s *trackStats) report(elapsed time.Duration) report {
 	r := report{
 		Track: s.name, Kind: s.kind.String(), Groups: s.groups, Objects: s.objects, Frames: s.frames, Bytes: s.bytes,
 		RateBPS:  int64(float64(8*s.bytes) / max(elapsed.Seconds(), 1e-9)),
-		Negative: s.delay.Negative(), Late: s.late, Lost: s.lost, Cut: s.cut, Malformed: s.bad,
+		Negative: s.delay.Negative(), Late: s.late, Lost: s.lost, Cut: s.cut, GivenUp: s.givenUp, Malformed: s.bad,
 	}
 	if s.delay.Count() > 0 {
 		ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -137,12 +139,13 @@ func (s *statistics) all() []*trackStats {
 }
 
 // writeJSON prints all statistics as one JSON object.
-func (s *statistics) writeJSON(w io.Writer, now time.Time) error {
+func (s *statistics) writeJSON(w io.Writer, now time.Time, how *spliced) error {
 	elapsed := now.Sub(s.began)
 	out := struct {
 		Seconds float64  `json:"seconds"`
 		Tracks  []report `json:"tracks"`
-	}{Seconds: elapsed.Seconds(), Tracks: []report{}}
+		Spliced *spliced `json:"simulcast,omitempty"`
+	}{Spliced: how, Seconds: elapsed.Seconds(), Tracks: []report{}}
 	for _, t := range s.all() {
 		out.Tracks = append(out.Tracks, t.report(elapsed))
 	}
@@ -154,8 +157,8 @@ func (s *statistics) writeJSON(w io.Writer, now time.Time) error {
 // writeTable prints a line per track; rates are those since the table before, which was period ago.
 func (s *statistics) writeTable(w io.Writer, now time.Time, period time.Duration) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%6.0fs %-14s %9s %7s %8s | delay ms %6s %6s %6s %6s | %5s %5s %5s\n",
-		now.Sub(s.began).Seconds(), "track", "kbit/s", "groups", "objects", "p50", "p95", "p99", "max", "late", "lost", "cut")
+	fmt.Fprintf(&b, "%6.0fs %-14s %9s %7s %8s | delay ms %6s %6s %6s %6s | %5s %5s %5s %8s\n",
+		now.Sub(s.began).Seconds(), "track", "kbit/s", "groups", "objects", "p50", "p95", "p99", "max", "late", "lost", "cut", "given up")
 	for _, t := range s.all() {
 		r := t.report(now.Sub(s.began))
 		t.mu.Lock()
@@ -166,7 +169,7 @@ func (s *statistics) writeTable(w io.Writer, now time.Time, period time.Duration
 		if d := r.DelayMS; d != nil {
 			delay = fmt.Sprintf("%6.1f %6.1f %6.1f %6.1f", d.P50, d.P95, d.P99, d.Max)
 		}
-		fmt.Fprintf(&b, "%7s %-14s %9.0f %7d %8d | %8s %s | %5d %5d %5d\n", "", r.Track, rate, r.Groups, r.Objects, "", delay, r.Late, r.Lost, r.Cut)
+		fmt.Fprintf(&b, "%7s %-14s %9.0f %7d %8d | %8s %s | %5d %5d %5d %8d\n", "", r.Track, rate, r.Groups, r.Objects, "", delay, r.Late, r.Lost, r.Cut, r.GivenUp)
 	}
 	io.WriteString(w, b.String())
 }
