@@ -1,5 +1,6 @@
 #!/bin/bash
-# build.sh [LDFLAGS]: builds every command into bin/.
+# build.sh [LDFLAGS]: builds every command into bin/. OUT is another directory for them, COMMANDS are names of some of
+# them. deploy/Dockerfile calls it, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,5 +15,8 @@ fi
 if compgen -G 'web/*.go' >/dev/null; then
 	go generate ./web
 fi
-mkdir -p bin
-go build -trimpath -ldflags "${1:-}" -o bin/ ./cmd/...
+out=${OUT:-bin}
+packages=(./cmd/...)
+[ -z "${COMMANDS:-}" ] || packages=($(printf './cmd/%s ' $COMMANDS))
+mkdir -p "$out"
+go build -trimpath -ldflags "${1:-}" -o "$out/" "${packages[@]}"

@@ -31,6 +31,8 @@ check tidy-tools go -C tools mod tidy -diff
 check web scripts/web.sh check
 if [ -d deploy/prometheus ]; then
 	check rules bash -c 'promtool check rules deploy/prometheus/*.rules.yml'
+	check rule-tests promtool test rules deploy/prometheus/rules.test.yml
+	check prometheus-config promtool check config --syntax-only deploy/prometheus/prometheus.yml
 fi
 
 if [ ${#failed[@]} -gt 0 ]; then

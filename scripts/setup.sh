@@ -20,7 +20,7 @@ have ffmpeg && have ffprobe || need ffmpeg
 have chromium || need chromium
 ls /usr/share/fonts/truetype/dejavu/DejaVuSansMono.ttf >/dev/null 2>&1 || need fonts-dejavu-core
 if [ -d deploy/prometheus ]; then
-	have promtool || need prometheus # only promtool is used
+	have promtool && have prometheus || need prometheus # for checks of rules and a test of dashboards
 fi
 
 if [ ${#missing[@]} -gt 0 ]; then
