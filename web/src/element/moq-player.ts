@@ -75,6 +75,12 @@ const TEMPLATE = `
  * Style: --moq-player-accent, --moq-player-radius; parts "frame", "screen", "controls".
  */
 export class MoqPlayer extends HTMLElement {
+	/**
+	 * Where worker.js and worklet.js are, if not beside this module, as when a bundler has put the module into another
+	 * file. Set it before the first player is on the page.
+	 */
+	static base: string | URL = import.meta.url;
+
 	static observedAttributes = [
 		"url",
 		"namespace",
@@ -294,7 +300,7 @@ export class MoqPlayer extends HTMLElement {
 		this.#screen = screen;
 		const canvas = screen.transferControlToOffscreen();
 		const { port1, port2 } = new MessageChannel();
-		const worker = newWorker(new URL("worker.js", import.meta.url));
+		const worker = newWorker(new URL("worker.js", new URL(MoqPlayer.base, document.baseURI)));
 		this.#worker = worker;
 		worker.onmessage = (e: MessageEvent<FromWorker>) => this.#message(e.data);
 		worker.onerror = (e) => this.#set("failed", problemOf(new Error(e.message || "the worker did not start")));
@@ -316,7 +322,7 @@ export class MoqPlayer extends HTMLElement {
 		this.#sound = sound;
 		sound.setVolume(this.volume, this.muted);
 		if (this.hasAttribute("silent")) return;
-		sound.start(new URL("worklet.js", import.meta.url)).catch((err) => {
+		sound.start(new URL("worklet.js", new URL(MoqPlayer.base, document.baseURI))).catch((err) => {
 			console.warn("moq-player: no sound:", err);
 		});
 	}
