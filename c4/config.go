@@ -54,10 +54,12 @@ const (
 	RestartAfterPause
 )
 
-// Config holds the constants of C4, and the choices where its drafts leave one.
+// Config holds the constants of C4, and the choices where its drafts leave one or
+// where experiments have shown a better one.
 //
 // The zero Config means Default(). Any other is taken as it stands: start from
-// Default, Draft04 or Draft05 and change fields.
+// Default, Draft04 or Draft05 and change fields. Fields say what Draft05 has, and
+// what Default has if that differs.
 type Config struct {
 	// Coefficients by state.
 
@@ -85,21 +87,44 @@ type Config struct {
 	// InitialECNNeedsDelay lets CE marks end initial only together with an
 	// excess delay. Default true.
 	InitialECNNeedsDelay bool
+	// InitialDelaySmoothed lets an excess delay end initial one era earlier, when
+	// the smoothed RTT is more than this multiple of the running min RTT: then it
+	// is a queue, and not jitter. 0 means never. Draft05 0, Default 2048 (2).
+	InitialDelaySmoothed Coef
 
 	// Cruising, probing, pushing.
 
 	CruiseEras int // eras in cruising before probing; default 2
-	PushEras   int // eras that pushing lasts at least; default 1, the text has 2
+	// AlphaWait is the coefficient in cruising while the flow waits for data to
+	// probe with, on a path that shows neither queues nor jitter: what comes then
+	// is a frame, and not a flood. 0 means that of cruising. Draft05 0, Default
+	// 1536 (3/2).
+	AlphaWait Coef
+	// CruisingMeasures takes all eras of cruising for slow enough to measure the
+	// max RTT in. False: not those with a coefficient above 1, which on paths below
+	// a millisecond are all. Draft05 false, Default true.
+	CruisingMeasures bool
+	// PushEras is how many eras pushing lasts at least. The text has 2, of which
+	// the first sees nothing of the push yet. Draft05 1, Default 2.
+	PushEras int
+	// PushDelay ends the eras of pushing after the first when a round trip is
+	// longer than the shortest in pushing by this multiple of the delay threshold:
+	// what grows then is a queue. 0 means never. Draft05 0, Default 512 (1/2).
+	PushDelay Coef
 	// PushErasMax is the number of eras of continued growth in pushing after
 	// which initial is entered. 0 means no limit. Default 0.
 	PushErasMax int
 	// PushNeedsData puts a push off, in cruising, until there is data to push with:
 	// without, the push finds nothing out, and since it is no failure either,
-	// another one follows the next recovery. Default true.
+	// another one follows the next recovery. Draft05 false, Default true.
 	PushNeedsData bool
 	// ProbeECNSticky uses AlphaProbeECN as soon as a CE mark was ever seen,
 	// instead of after a cycle that ended by marks. Default false.
 	ProbeECNSticky bool
+
+	// ResumingMeasures lets only losses end resuming early, and not delay or CE
+	// marks: before its end there is no rate to fall back on. Draft05 false, Default true.
+	ResumingMeasures bool
 
 	// Recovery.
 
@@ -109,8 +134,9 @@ type Config struct {
 	// Draining rule. Default DrainBacklog.
 	Draining Draining
 	// BacklogInitial and BacklogPush are the estimates, in round trips of data
-	// at the nominal rate, after initial (default 1) and after pushing (default
-	// 256, a quarter).
+	// at the nominal rate, after initial (default 1) and after pushing (Draft05
+	// 256, a quarter; Default 127, just below an eighth, for one recovery at
+	// AlphaDrainShallow).
 	BacklogInitial Coef
 	BacklogPush    Coef
 	// BacklogClearOnGrowth forgets the backlog when a cycle raised the rate.
@@ -122,6 +148,10 @@ type Config struct {
 	// BacklogMeasured bounds the backlog after initial and pushing by what the
 	// last round trip was longer than the running min RTT. Default false.
 	BacklogMeasured bool
+	// BacklogByCycle bounds the backlog, when cruising or probing ends, by what the
+	// shortest round trip since the last recovery was longer than the running min
+	// RTT. Draft05 false, Default true.
+	BacklogByCycle bool
 	// BacklogNeedsData assumes a backlog after pushing only if the path was the
 	// limit, and not the application. Default false.
 	BacklogNeedsData bool
@@ -142,7 +172,7 @@ type Config struct {
 
 	// Restart of initial under high jitter.
 
-	Restart      Restart       // default RestartAfterPause
+	Restart      Restart       // Draft05 RestartAfterPause, Default RestartOnce
 	RestartPause time.Duration // default 1 s
 	// The restart needs a nominal max RTT above RestartRTTMin (default 50 ms)
 	// and a nominal rate below RestartRateMax (default 1 MB/s).
@@ -165,6 +195,10 @@ type Config struct {
 	// DelayInCruising takes excess delay for congestion in cruising too, where
 	// it otherwise raises the nominal max RTT. Default false.
 	DelayInCruising bool
+	// MaxRTTByJitter raises the nominal max RTT after eras of probing as well, if
+	// some round trip in them was about as short as the running min RTT: then no
+	// queue stood, and the long ones are jitter. Draft05 false, Default true.
+	MaxRTTByJitter bool
 	// ECNEveryAck updates the CE ratio after each acknowledgement. False: after
 	// those with new CE marks, and when an era ends. Default false.
 	ECNEveryAck bool
@@ -176,11 +210,21 @@ type Config struct {
 	StaleRate bool
 }
 
-// Default returns what the name "c4" stands for: Draft05, with pushes that wait
-// for data.
+// Default returns what the name "c4" stands for: Draft05 with what experiments
+// have found better, see docs/c4/experiments.md.
 func Default() Config {
 	c := Draft05()
+	c.InitialDelaySmoothed = 2 * one
+	c.AlphaWait = one + one/2
+	c.CruisingMeasures = true
+	c.PushEras = 2
+	c.PushDelay = one / 2
 	c.PushNeedsData = true
+	c.ResumingMeasures = true
+	c.BacklogPush = one/8 - 1
+	c.BacklogByCycle = true
+	c.Restart = RestartOnce
+	c.MaxRTTByJitter = true
 	return c
 }
 
@@ -233,20 +277,6 @@ func Draft05() Config {
 	}
 }
 
-// Named returns the configuration with the given name: "c4", "c4-draft04" or
-// "c4-draft05".
-func Named(name string) (Config, bool) {
-	switch name {
-	case "c4":
-		return Default(), true
-	case "c4-draft04":
-		return Draft04(), true
-	case "c4-draft05":
-		return Draft05(), true
-	}
-	return Config{}, false
-}
-
 // Check reports the first field that is out of range. The zero Config is fine.
 func (c Config) Check() error {
 	if c == (Config{}) {
@@ -263,6 +293,9 @@ func (c Config) Check() error {
 		{"AlphaProbe", c.AlphaProbe, one + 1, 2 * one},
 		{"AlphaProbeECN", c.AlphaProbeECN, one + 1, 2 * one},
 		{"AlphaPush", c.AlphaPush, one + 1, 2 * one},
+		{"InitialDelaySmoothed", c.InitialDelaySmoothed, 0, 1 << 20},
+		{"AlphaWait", c.AlphaWait, 0, 2 * one},
+		{"PushDelay", c.PushDelay, 0, 1 << 20},
 		{"BacklogInitial", c.BacklogInitial, 0, one},
 		{"BacklogPush", c.BacklogPush, 0, one},
 		{"BacklogClearNearMin", c.BacklogClearNearMin, 0, one},

@@ -79,6 +79,7 @@ func New(base cc.Config, cfg Config) *Controller {
 		lastLimited: -1,
 	}
 	c.rtt.runningMin = math.MaxInt64
+	c.recovery.shortest = math.MaxInt64
 	c.out.Window = base.InitialWindow
 	c.out.ECN = cc.ECT1
 	c.startInitial()
@@ -133,7 +134,7 @@ func (c *Controller) OnECN(now time.Duration, e cc.ECN) {
 		return
 	}
 	c.foldECN()
-	if c.ecn.alpha <= c.ecnThreshold() {
+	if c.ecn.alpha <= c.ecnThreshold() || c.resumingMeasures() {
 		return
 	}
 	if c.state != Initial {
@@ -165,7 +166,7 @@ func (c *Controller) OnRTT(now time.Duration, r cc.RTT) {
 		c.useSeed()
 		return
 	}
-	if c.rtt.excess > 0 && (c.alphaPrevious > one || c.cfg.DelayInCruising) {
+	if c.rtt.excess > 0 && (c.alphaPrevious > one || c.cfg.DelayInCruising) && !c.resumingMeasures() {
 		c.congestion(cc.CauseDelay)
 	}
 }

@@ -28,7 +28,9 @@ func TestPushWaitsForData(tt *testing.T) {
 
 	t := start(Default())
 	pushes := 0
-	idle(t)
+	for range Default().PushEras {
+		idle(t)
+	}
 	t.wantState(Recovery)
 	for range 40 {
 		t.c.Events(nil)

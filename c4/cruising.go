@@ -33,10 +33,24 @@ func (c *Controller) enterCruising() {
 			c.cruising.erasLeft = 1
 		}
 	}
-	c.alpha = alphaCruise
+	c.alpha = c.cruisingAlpha()
+}
+
+func (c *Controller) cruisingAlpha() Coef {
 	if c.smoothedRTT < shortRTT {
-		c.alpha += alphaShort
+		return alphaCruise + alphaShort
 	}
+	return alphaCruise
+}
+
+// waitingAlpha is the coefficient while the flow waits for data: AlphaWait as long
+// as no round trip was longer than the delay threshold allows for, the normal one
+// otherwise. So a flow that would fill a queue by it stops at the first sign.
+func (c *Controller) waitingAlpha() Coef {
+	if c.rtt.nominalMax > min(c.rtt.runningMin, rttMax)+c.rtt.threshold {
+		return c.cruisingAlpha()
+	}
+	return max(c.cfg.AlphaWait, c.cruisingAlpha())
 }
 
 // cruisingEraEnd moves on to probing, or to the push that was put off, once it is
@@ -51,7 +65,13 @@ func (c *Controller) cruisingEraEnd() {
 		c.cruising.erasLeft--
 	}
 	c.resetEra()
-	if c.cruising.erasLeft > 0 || c.appLimited() {
+	if c.cruising.erasLeft > 0 {
+		return
+	}
+	if c.appLimited() {
+		if c.cfg.AlphaWait > 0 {
+			c.alpha = c.waitingAlpha()
+		}
 		return
 	}
 	if c.recovery.level > levelDefault { // a push was put off

@@ -25,5 +25,8 @@ type era struct {
 func (c *Controller) resetEra() {
 	c.era = era{sequence: c.nextNumber, minRTT: math.MaxInt64}
 	c.alphaPrevious = c.alpha
+	if c.state == Cruising && c.cfg.CruisingMeasures {
+		c.alphaPrevious = min(c.alpha, one)
+	}
 	c.foldECN()
 }

@@ -107,8 +107,13 @@ func (c *Controller) initialOnMarks() bool {
 	return c.exitInitial(cc.CauseECN)
 }
 
-// stagnant: no growth in the last two eras, nor in this one so far.
+// stagnant: no growth in the last two eras, nor in this one so far; or in the
+// last one, and the smoothed RTT tells of a queue that is there to stay.
 func (c *Controller) stagnant() bool {
+	if f := c.cfg.InitialDelaySmoothed; f > 0 && c.initial.noGrowth >= 1 &&
+		c.smoothedRTT > f.time(min(c.rtt.runningMin, rttMax)) {
+		return true
+	}
 	return c.initial.noGrowth >= 2 && c.nominalRate <= c.growth.oldRate
 }
 

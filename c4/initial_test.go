@@ -81,7 +81,7 @@ func TestInitialEndsAfterThreeErasWithoutGrowth(tt *testing.T) {
 // the nominal_rate did not increase in the last 2 eras."
 // [C4-SPEC] Section 4.2, Initial state
 func TestInitialIgnoresDelayWhileGrowing(tt *testing.T) {
-	t := newC4Test(tt, Config{})
+	t := newC4Test(tt, Draft05())
 	t.round(1_000_000)
 	for range 2 {
 		t.sampleOf(300 * ms)
@@ -207,7 +207,7 @@ func TestRestartUnderJitter(tt *testing.T) {
 		{name: "long pause", cfg: func(c *Config) { c.RestartPause = time.Hour }, rate: 100_000, longest: 210 * ms},
 	} {
 		tt.Run(test.name, func(tt *testing.T) {
-			cfg := Default()
+			cfg := Draft05()
 			if test.cfg != nil {
 				test.cfg(&cfg)
 			}

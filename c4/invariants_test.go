@@ -296,6 +296,8 @@ func (o *operations) check() error {
 		switch {
 		case o.name == "ack" && was.initial.noGrowth == noGrowthEras-1:
 		case (o.name == "rtt" || o.name == "ecn") && was.initial.noGrowth >= 2:
+		case (o.name == "rtt" || o.name == "ecn") && was.initial.noGrowth == 1 &&
+			c.cfg.InitialDelaySmoothed > 0 && c.smoothedRTT > c.cfg.InitialDelaySmoothed.time(c.rtt.runningMin):
 		case o.name == "loss packets" || o.name == "loss time":
 			if was.initial.acks < acksBeforeLoss {
 				return fail("loss ended initial after %d acks", was.initial.acks)

@@ -1,18 +1,25 @@
 package c4
 
-import "github.com/moq-c4/moq-c4/cc"
+import (
+	"math"
+	"time"
+
+	"github.com/moq-c4/moq-c4/cc"
+)
 
 // pushingState belongs to Pushing.
 type pushingState struct {
 	eras   int // ended without fast growth since the last one with it
 	growth int // times that fast growth has prolonged pushing
+
+	shortest time.Duration // round trip in pushing
 }
 
 // enterPushing goes for more, after a cycle that grew.
 // [C4-SPEC] Section 4.7, Pushing state
 func (c *Controller) enterPushing() {
 	c.setState(Pushing, cc.CauseGrowth)
-	c.pushing = pushingState{}
+	c.pushing = pushingState{shortest: math.MaxInt64}
 	c.alpha = c.cfg.AlphaPush
 	c.resetGrowth()
 	c.resetEra()
@@ -20,9 +27,19 @@ func (c *Controller) enterPushing() {
 
 // pushingOnAck begins the era anew as soon as the rate has grown fast.
 // [C4-REF]; [C4-SPEC] looks at the end of the era only.
+//
+// From the second era on it is packets of the push that are acknowledged. If
+// their round trips become longer before the rate has grown, what they fill is a
+// queue, see PushDelay.
 func (c *Controller) pushingOnAck() {
 	if c.grown() == growingFast {
 		c.pushOn()
+		return
+	}
+	p := &c.pushing
+	p.shortest = min(p.shortest, c.latestRTT)
+	if c.cfg.PushDelay > 0 && p.eras > 0 && c.latestRTT > p.shortest+c.cfg.PushDelay.time(c.rtt.threshold) {
+		c.enterRecovery(cc.CauseDelay)
 	}
 }
 

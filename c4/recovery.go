@@ -1,6 +1,7 @@
 package c4
 
 import (
+	"math"
 	"time"
 
 	"github.com/moq-c4/moq-c4/cc"
@@ -23,6 +24,10 @@ type recoveryState struct {
 
 	backlog   Coef // data queued by ourselves, in round trips at the nominal rate
 	drainFlag bool // for DrainFlag
+
+	// shortest is the shortest round trip since the last recovery ended;
+	// math.MaxInt64 before the first sample.
+	shortest time.Duration
 }
 
 // enterRecovery slows down for an era to drain and to judge.
@@ -35,10 +40,25 @@ func (c *Controller) enterRecovery(cause cc.Cause) {
 	if c.state == Pushing && (c.growth.notLimited || !c.cfg.BacklogNeedsData) {
 		c.queued(c.cfg.BacklogPush)
 	}
+	if c.state == Cruising || c.state == Probing {
+		c.boundBacklog()
+	}
 	c.recovery.marked = cause == cc.CauseECN
 	c.setState(Recovery, cause)
 	c.resetEra() // before alpha, see there
 	c.alpha = c.recoveryAlpha()
+}
+
+// boundBacklog forgets what is not there any more: the queue was, at one time in
+// the cycle, no longer than the shortest round trip tells.
+func (c *Controller) boundBacklog() {
+	r := &c.recovery
+	if !c.cfg.BacklogByCycle || r.backlog == 0 || r.shortest > rttMax {
+		return
+	}
+	floor := max(c.rtt.runningMin, 1)
+	longer := clamp((r.shortest-floor)*time.Duration(one)/floor, 0, time.Duration(one))
+	r.backlog = min(r.backlog, Coef(longer))
 }
 
 // recoveryAlpha chooses how far below the nominal rate to go.
@@ -95,6 +115,7 @@ func (c *Controller) exitRecovery() {
 		c.previousMaxRate = c.recentMaxRate
 	}
 	c.recentMaxRate = 0
+	c.recovery.shortest = math.MaxInt64
 	c.resetGrowth()
 	c.rtt.excess = 0
 	c.loss.rate = 0

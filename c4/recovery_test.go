@@ -14,7 +14,7 @@ import (
 // [C4-DESIGN] Draining the backlog
 func TestBacklogAfterInitial(tt *testing.T) {
 	const rate = 1_024_000
-	t := newC4Test(tt, Config{})
+	t := newC4Test(tt, Draft05())
 	t.throughInitial(rate)
 	for _, backlog := range []float64{1, 0.75, 0.5, 0.25} {
 		t.wantVar("backlog", backlog)
@@ -37,7 +37,7 @@ func TestBacklogAfterInitial(tt *testing.T) {
 func TestBacklogAfterPushing(tt *testing.T) {
 	const rate = 1_024_000
 	for _, backlog := range []Coef{0, 0.5 * 1024} {
-		t := newC4Test(tt, Config{})
+		t := newC4Test(tt, Draft05())
 		t.throughInitial(rate)
 		t.cruise(rate)
 		t.c.recovery.backlog = backlog
@@ -83,7 +83,7 @@ func TestRecoveryAlpha(tt *testing.T) {
 // round trip has become shorter.
 func TestDrainFlag(tt *testing.T) {
 	const rate = 1_000_000
-	cfg := Default()
+	cfg := Draft05()
 	cfg.Draining = DrainFlag
 	t := newC4Test(tt, cfg)
 	t.throughInitial(rate)
@@ -115,14 +115,14 @@ func TestDrainFlag(tt *testing.T) {
 
 func TestBacklogVariants(tt *testing.T) {
 	const rate = 1_000_000
-	cfg := Default()
+	cfg := Draft05()
 	cfg.BacklogClearOnGrowth = true
 	t := newC4Test(tt, cfg)
 	t.throughInitial(rate)
 	t.fullRound(rate + rate/4) // grew by what counts after initial
 	t.wantVar("backlog", 0)
 
-	cfg = Default()
+	cfg = Draft05()
 	cfg.BacklogClearNearMin = one / 16
 	t = newC4Test(tt, cfg)
 	t.throughInitial(rate)
@@ -373,7 +373,7 @@ func TestBacklogMeasured(tt *testing.T) {
 		100 * ms: 0.25,
 		300 * ms: 1,
 	} {
-		cfg := Default()
+		cfg := Draft05()
 		cfg.BacklogMeasured = true
 		t := newC4Test(tt, cfg)
 		t.round(1_000_000)
@@ -388,7 +388,7 @@ func TestBacklogMeasured(tt *testing.T) {
 
 func TestBacklogNeedsData(tt *testing.T) {
 	for _, full := range []bool{false, true} {
-		cfg := Default()
+		cfg := Draft05()
 		cfg.BacklogNeedsData = true
 		t := newC4Test(tt, cfg)
 		t.throughInitial(1_000_000)
@@ -407,7 +407,7 @@ func TestBacklogNeedsData(tt *testing.T) {
 
 func TestTrimKeepsLimited(tt *testing.T) {
 	for _, keep := range []bool{false, true} {
-		cfg := Default()
+		cfg := Draft05()
 		cfg.TrimKeepsLimited = keep
 		t := newC4Test(tt, cfg)
 		t.throughInitial(1_000_000)

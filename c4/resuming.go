@@ -45,6 +45,18 @@ func (c *Controller) useSeed() {
 	c.setControl()
 }
 
+// resumingMeasures reports whether delay and marks are no signal, because
+// resuming is still finding out. The seed's rate may build a queue before anything
+// was measured of it; the nominal rate, by then that of the first few packets,
+// would be cut and kept. At the end of resuming it is what the path delivers.
+//
+// "The state lasts for 2 eras, giving enough time for the rate measurement to
+// stabilize." [C4-DESIGN] State Machine, which also says "at any time if
+// congestion is detected", as [C4-REF] does. Losses are, at any time.
+func (c *Controller) resumingMeasures() bool {
+	return c.cfg.ResumingMeasures && c.state == Resuming
+}
+
 // resumingOnAck holds the era open until the seed's window is nearly full, so
 // that an application that starts slowly does not use the eras up.
 //

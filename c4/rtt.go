@@ -36,6 +36,7 @@ func (c *Controller) sampleRTT(sample time.Duration) {
 	c.era.maxRTT = max(c.era.maxRTT, sample)
 	c.era.minRTT = min(c.era.minRTT, sample)
 	c.rtt.runningMin = min(c.rtt.runningMin, sample)
+	c.recovery.shortest = min(c.recovery.shortest, sample)
 	if c.rtt.nominalMax == 0 {
 		c.setMaxRTT(sample)
 		c.rtt.excess = 0
@@ -61,7 +62,12 @@ func (c *Controller) updateMaxRTT() {
 	// acknowledgement. [C4-REF]
 	c.era.maxRTT = max(c.era.maxRTT, c.latestRTT)
 	c.era.minRTT = min(c.era.minRTT, c.latestRTT)
+	longest := min(c.era.maxRTT, min(c.rtt.runningMin, rttMax)+maxJitter)
 	if c.alphaPrevious > one {
+		if c.cfg.MaxRTTByJitter && c.growth.pushAlpha <= c.cfg.AlphaProbe && longest > c.rtt.nominalMax &&
+			c.era.minRTT <= min(c.rtt.runningMin, rttMax)+c.rtt.threshold {
+			c.setMaxRTT(longest)
+		}
 		return
 	}
 	if c.era.minRTT < c.rtt.runningMin {
@@ -69,7 +75,7 @@ func (c *Controller) updateMaxRTT() {
 	} else {
 		c.rtt.runningMin = whole((7*c.rtt.runningMin + c.era.minRTT) / 8)
 	}
-	longest := min(c.era.maxRTT, c.rtt.runningMin+maxJitter)
+	longest = min(c.era.maxRTT, c.rtt.runningMin+maxJitter)
 	if longest > c.rtt.nominalMax {
 		c.setMaxRTT(longest)
 		return

@@ -503,12 +503,12 @@ func TestProfiles(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for _, name := range []string{"c4", "c4-draft04", "c4-draft05"} {
-		cfg, ok := Named(name)
-		if !ok || cfg.Check() != nil || cfg == (Config{}) {
-			t.Errorf("%s: %+v, %v, %v", name, cfg, ok, cfg.Check())
+		cfg, err := Named(name)
+		if err != nil || cfg.Check() != nil || cfg == (Config{}) {
+			t.Errorf("%s: %+v, %v, %v", name, cfg, err, cfg.Check())
 		}
 	}
-	if _, ok := Named("reno"); ok {
+	if _, err := Named("reno"); err == nil {
 		t.Error("reno is a C4 profile")
 	}
 	if got := New(cc.Config{}, Config{}).cfg; got != Default() {

@@ -145,7 +145,7 @@ func TestPushing(tt *testing.T) {
 		{1280, 1_024_000 + 192_001},
 	} {
 		for _, end := range []bool{false, true} {
-			cfg := Default()
+			cfg := Draft05()
 			cfg.AlphaPush = test.alpha
 			t := newC4Test(tt, cfg)
 			t.throughInitial(1_000_000)
@@ -179,7 +179,7 @@ func TestPushing(tt *testing.T) {
 // "The pushing phase lasts for at least two eras."
 // [C4-SPEC] Section 4.7, Pushing state
 func TestPushingTwoEras(tt *testing.T) {
-	cfg := Default()
+	cfg := Draft05()
 	cfg.PushEras = 2
 	t := newC4Test(tt, cfg)
 	t.throughInitial(1_000_000)
@@ -284,7 +284,7 @@ func TestResumingFromHandshake(tt *testing.T) {
 // "or at any time if congestion is detected, the state transitions to recovery"
 // [C4-DESIGN] State Machine
 func TestResumingEndsByCongestion(tt *testing.T) {
-	t := newC4Test(tt, Config{})
+	t := newC4Test(tt, Draft05())
 	t.c.OnSeed(0, cc.Seed{Window: 1_000_000, RTT: 80 * ms})
 	t.send(1)
 	t.advance(80 * ms)

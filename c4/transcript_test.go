@@ -110,7 +110,7 @@ func play(d **c4Test, name string, words []string) error {
 		default:
 			var err error
 			if duration, err = time.ParseDuration(key); err != nil {
-				if _, ok := Named(key); !ok || name != "new" {
+				if _, err := Named(key); err != nil || name != "new" {
 					return fmt.Errorf("%s: unknown word %q", name, word)
 				}
 			}
@@ -120,7 +120,7 @@ func play(d **c4Test, name string, words []string) error {
 	case "new":
 		cfg := Default()
 		for _, word := range words {
-			if c, ok := Named(word); ok {
+			if c, err := Named(word); err == nil {
 				cfg = c
 			}
 		}

@@ -25,12 +25,15 @@ var controllers = []struct {
 }
 
 // Controller returns the constructor of a controller, nil if there is none of
-// that name.
+// that name. Variants of C4 have names, too, see c4.Named.
 func Controller(name string) func(cc.Config) cc.Controller {
 	for _, c := range controllers {
 		if c.name == name {
 			return c.make
 		}
+	}
+	if cfg, err := c4.Named(name); err == nil {
+		return func(c cc.Config) cc.Controller { return c4.New(c, cfg) }
 	}
 	return nil
 }

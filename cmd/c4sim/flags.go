@@ -44,7 +44,7 @@ func controllers(list string) ([]string, error) {
 	var names []string
 	for n := range strings.SplitSeq(list, ",") {
 		n = strings.TrimSpace(n)
-		if !slices.Contains(known, n) {
+		if sim.Controller(n) == nil {
 			return nil, cli.Usage("unknown controller %q (known: %s)", n, strings.Join(known, ", "))
 		}
 		if !slices.Contains(names, n) {
