@@ -15,6 +15,7 @@ import (
 // everything else is instantaneous.
 type network struct {
 	epoch time.Time
+	seed  uint64 // of the jitter
 
 	mu      sync.Mutex
 	sockets map[string]*socket
@@ -101,7 +102,7 @@ type line struct {
 }
 
 func (n *network) newLine(p link.Params) *line {
-	l := &line{n: n, kick: make(chan struct{}, 1), done: make(chan struct{}), link: link.New[packet](p, 1, nil), then: n.deliver}
+	l := &line{n: n, kick: make(chan struct{}, 1), done: make(chan struct{}), link: link.New[packet](p, n.seed+uint64(len(n.lines)), nil), then: n.deliver}
 	n.lines = append(n.lines, l)
 	go l.run()
 	return l
