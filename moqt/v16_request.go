@@ -91,6 +91,7 @@ func (c *conn16) open(r *request16, m wire.Message) bool {
 		r.own = own
 	}
 	if err := c.sendNew(r, msg); err != nil {
+		c.remove(r)
 		if r.own != nil {
 			r.own.Reset(uint64(wire.StreamCancelled))
 			r.own.Stop(uint64(wire.StreamCancelled))
@@ -215,15 +216,15 @@ func (c *conn16) hand(r *request16, m wire.Message) bool {
 	r.stream = stream
 	c.add(r)
 	c.renumber(r, m)
-	if !c.toSession(stream, m) {
-		c.remove(r)
-		return false
-	}
-	return c.s.spawn(func() {
+	ok := c.toSession(stream, m) && c.s.spawn(func() {
 		in := c.newSessionReader(stream)
 		defer in.close()
 		c.fromSession(r, in)
 	})
+	if !ok {
+		c.remove(r)
+	}
+	return ok
 }
 
 // renumber puts the ids that the session knows in place of those on the wire.
