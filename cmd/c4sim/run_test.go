@@ -88,6 +88,8 @@ func TestWrongUse(t *testing.T) {
 		{"run alone --quirks odd", "unknown quirk"},
 		{"run alone --c4 odd", "unknown controller"},
 		{"run alone --first -1", "--first"},
+		{"run alone --plot-part 2s-1s", "--plot-part"},
+		{"run alone --plot-part 2s", "--plot-part"},
 		{"run alone --fly", "-fly"},
 		{"report alone", "no arguments"},
 		{"survey --rate 0", "--rate"},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
 	"github.com/moq-c4/moq-c4/sim"
@@ -34,6 +35,9 @@ type runFlags struct {
 	first  int
 	qlog   string
 	plot   string
+	part   string
+
+	from, to time.Duration // of part
 }
 
 func runScenarios(ctx context.Context, env cli.Env) error {
@@ -46,8 +50,12 @@ func runScenarios(ctx context.Context, env cli.Env) error {
 	fs.IntVar(&f.first, "first", 0, "`number` of the first run, to repeat one of a batch")
 	fs.StringVar(&f.qlog, "qlog", "", "write a qlog of each line's first run into this `directory`")
 	fs.StringVar(&f.plot, "plot", "", "draw each line's first run, and the distribution over the runs, into this SVG `file`; with several lines, into files named after it")
+	fs.StringVar(&f.part, "plot-part", "", "draw only this part of the run, `FROM-TO` such as 2.5s-4s")
 	args, err := cli.Parse(fs, env.Args)
 	if err != nil {
+		return err
+	}
+	if err := f.readPart(); err != nil {
 		return err
 	}
 	names, err := f.check()
@@ -114,6 +122,21 @@ func runScenarios(ctx context.Context, env cli.Env) error {
 	return nil
 }
 
+// readPart reads --plot-part.
+func (f *runFlags) readPart() error {
+	if f.part == "" {
+		return nil
+	}
+	from, to, _ := strings.Cut(f.part, "-")
+	var err1, err2 error
+	f.from, err1 = time.ParseDuration(from)
+	f.to, err2 = time.ParseDuration(to)
+	if err1 != nil || err2 != nil || f.from < 0 || f.to <= f.from {
+		return cli.Usage("--plot-part is FROM-TO, such as 2.5s-4s, not %q", f.part)
+	}
+	return nil
+}
+
 // trace runs the first run of each row once more, with a tracer.
 func trace(rows []batch.Row, f *runFlags, q sim.Quirks) error {
 	if f.qlog == "" && f.plot == "" {
@@ -136,7 +159,7 @@ func trace(rows []batch.Row, f *runFlags, q sim.Quirks) error {
 				ext := filepath.Ext(file)
 				file = strings.TrimSuffix(file, ext) + "-" + name + ext
 			}
-			if err := tracePlot(&s, row, o, file); err != nil {
+			if err := tracePlot(&s, row, o, f, file); err != nil {
 				return fmt.Errorf("plot %s: %w", file, err)
 			}
 		}
@@ -155,14 +178,14 @@ func traceQlog(s *sim.Sim, row *batch.Row, o sim.Options, file string) error {
 	return errors.Join(err, w.Close(), out.Close())
 }
 
-func tracePlot(s *sim.Sim, row *batch.Row, o sim.Options, file string) error {
-	var r plot.Recorder
+func tracePlot(s *sim.Sim, row *batch.Row, o sim.Options, f *runFlags, file string) error {
+	r := plot.Recorder{From: f.from, To: f.to}
 	o.Tracer = &r
 	if _, err := s.Run(row.Scenario, o); err != nil {
 		return err
 	}
 	fig := r.Figure(row.Scenario.Name+" with "+row.CC+": "+row.Scenario.About, row.Scenario)
-	if len(row.Results) > 1 {
+	if len(row.Results) > 1 && f.part == "" {
 		addDistributions(fig, row)
 	}
 	return writeFigure(fig, file)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/moq-c4/moq-c4/sim"
 	"github.com/moq-c4/moq-c4/sim/scenario"
@@ -110,6 +111,38 @@ func TestTraceLimit(t *testing.T) {
 	for i := 1; i < len(tr.xs); i++ {
 		if tr.xs[i] <= tr.xs[i-1] {
 			t.Fatal("out of order")
+		}
+	}
+}
+
+// A part of a run has only what happened in it, in the state that it began in.
+func TestPartOfRun(t *testing.T) {
+	sc, err := scenario.Builtin("low_and_up", sim.Controllers())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Recorder{From: 2300 * time.Millisecond, To: 4 * time.Second}
+	var s sim.Sim
+	if _, err := s.Run(sc, sim.Options{CC: "c4", Tracer: &r}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range []*trace{&r.rtt, &r.inFlight, &r.delivered} {
+		if n := len(tr.xs); n < 100 || tr.xs[0] < 2.3 || tr.xs[0] > 2.32 || tr.xs[n-1] > 4 || tr.xs[n-1] < 3.98 {
+			t.Errorf("%d points from %v to %v", n, tr.xs[0], tr.xs[n-1])
+		}
+	}
+	if len(r.states) < 3 || r.states[0].at != 2.3 {
+		t.Errorf("states %v", r.states)
+	}
+	xs, ys := capacity(sc, 2.3, 4)
+	if len(xs) != 3 || xs[0] != 2.3 || xs[1] != 2.5 || xs[2] != 4 || ys[0] != 5 || ys[1] != 10 {
+		t.Errorf("capacity %v at %v", ys, xs)
+	}
+	// 5 Mbit/s, then 10: the curve of what was delivered has no teeth.
+	xs, ys = r.throughput(2.3, 4)
+	for i, y := range ys {
+		if i > 0 && (y < 4 || y > 10.1) {
+			t.Errorf("%v Mbit/s delivered at %v s", y, xs[i])
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 type Recorder struct {
 	Flow int
 
+	// From and To are the part of the run that is recorded. To 0 means to the end.
+	From, To time.Duration
+
 	rtt, smoothed, queue      trace
 	window, inFlight          trace
 	pacing, delivery, nominal trace
@@ -57,6 +60,11 @@ func (t *trace) add(x, y float64) {
 	t.skip = 2*t.skip + 1
 }
 
+// wants reports whether something is to be recorded.
+func (r *Recorder) wants(now time.Duration, flow int) bool {
+	return flow == r.Flow && now >= r.From && (r.To == 0 || now <= r.To)
+}
+
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // mbit turns bytes per second into Mbit/s.
@@ -64,21 +72,21 @@ func mbit(r cc.Rate) float64 { return float64(r) * 8 / 1e6 }
 
 // PacketSent implements sim.Tracer.
 func (r *Recorder) PacketSent(now time.Duration, flow int, _, _, inFlight int64) {
-	if flow == r.Flow {
+	if r.wants(now, flow) {
 		r.inFlight.add(now.Seconds(), float64(inFlight)/1e3)
 	}
 }
 
 // Dropped implements sim.Tracer.
 func (r *Recorder) Dropped(now time.Duration, flow int, _, _ int64) {
-	if flow == r.Flow {
+	if r.wants(now, flow) {
 		r.dropped = append(r.dropped, now.Seconds())
 	}
 }
 
 // PacketLost implements sim.Tracer.
 func (r *Recorder) PacketLost(now time.Duration, flow int, _, _ int64, _ cc.LossReason) {
-	if flow == r.Flow {
+	if r.wants(now, flow) {
 		r.lost = append(r.lost, now.Seconds())
 	}
 }
@@ -89,6 +97,12 @@ func (r *Recorder) Acked(time.Duration, int, *cc.Ack) {}
 // Metrics implements sim.Tracer.
 func (r *Recorder) Metrics(now time.Duration, flow int, m sim.Metrics) {
 	if flow != r.Flow {
+		return
+	}
+	if !r.wants(now, flow) {
+		if now < r.From { // the state in which the part begins
+			r.states = append(r.states[:0], change{r.From.Seconds(), m.State})
+		}
 		return
 	}
 	t := now.Seconds()
@@ -118,7 +132,7 @@ func (r *Recorder) Event(int, cc.Event) {}
 
 // Frame implements sim.Tracer.
 func (r *Recorder) Frame(now time.Duration, flow int, source string, _ int64, due time.Duration) {
-	if flow != r.Flow {
+	if !r.wants(now, flow) {
 		return
 	}
 	if r.frames == nil {

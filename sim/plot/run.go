@@ -23,12 +23,15 @@ var otherColors = []string{"#fde0c5", "#d3e6f5", "#d9f0d3", "#f6cfe6", "#eef3ee"
 func (r *Recorder) Figure(title string, sc *scenario.Scenario) *Figure {
 	f := &Figure{Title: title}
 	end := 0.0
-	if n := len(r.rtt.xs); n > 0 {
-		end = r.rtt.xs[n-1]
+	for _, t := range []*trace{&r.rtt, &r.inFlight} {
+		if n := len(t.xs); n > 0 {
+			end = max(end, t.xs[n-1])
+		}
 	}
+	begin := r.From.Seconds()
 	bands := r.bands(end)
 	add := func(p *Panel) {
-		p.bands, p.XMin, p.XMax = bands, 0, end
+		p.bands, p.XMin, p.XMax = bands, begin, end
 		if len(f.panels) > 0 {
 			p.bands = nil
 			for _, b := range bands {
@@ -40,13 +43,13 @@ func (r *Recorder) Figure(title string, sc *scenario.Scenario) *Figure {
 	}
 
 	p := &Panel{Title: "rate, Mbit/s"}
-	xs, ys := capacity(sc, end)
+	xs, ys := capacity(sc, begin, end)
 	p.Steps("link", grey, xs, ys)
 	p.Line("pacing", orange, r.pacing.xs, r.clip(&r.pacing, ys))
 	if len(r.nominal.xs) > 0 {
 		p.Line("nominal", green, r.nominal.xs, r.clip(&r.nominal, ys))
 	}
-	xs, ys = r.throughput(end)
+	xs, ys = r.throughput(begin, end)
 	p.Steps("delivered", blue, xs, ys)
 	p.hints = []hint{{red, r.dropped, "drops"}}
 	add(p)
@@ -108,35 +111,50 @@ func (r *Recorder) clip(t *trace, link []float64) []float64 {
 }
 
 // capacity is the link's rate over time.
-func capacity(sc *scenario.Scenario, end float64) (xs, ys []float64) {
+func capacity(sc *scenario.Scenario, begin, end float64) (xs, ys []float64) {
 	at := 0.0
 	for i := 0; ; i = (i + 1) % len(sc.Phases) {
 		p := &sc.Phases[i]
-		xs, ys = append(xs, at), append(ys, p.Down.Rate/1e6)
-		at += p.For.Seconds()
-		if p.For == 0 || at >= end {
+		until := at + p.For.Seconds()
+		last := p.For == 0 || until >= end
+		if last || until > begin {
+			xs, ys = append(xs, max(at, begin)), append(ys, p.Down.Rate/1e6)
+		}
+		if at = until; last {
 			return append(xs, end), append(ys, p.Down.Rate/1e6)
 		}
 	}
 }
 
 // throughput is what was delivered in each of about 150 stretches of time.
-func (r *Recorder) throughput(end float64) (xs, ys []float64) {
+// Between two acknowledgements it grows steadily: counting them whole would show
+// how they fall into the stretches.
+func (r *Recorder) throughput(begin, end float64) (xs, ys []float64) {
 	const stretches = 150
-	step := end / stretches
-	if step <= 0 {
+	step := (end - begin) / stretches
+	t := &r.delivered
+	if step <= 0 || len(t.xs) == 0 {
 		return nil, nil
 	}
-	t := &r.delivered
-	i, before, last := 0, 0.0, 0.0
-	for n := range stretches {
-		until := float64(n+1) * step
-		for i < len(t.xs) && t.xs[i] <= until {
-			last = t.ys[i]
+	i := 0
+	at := func(x float64) float64 {
+		for i < len(t.xs) && t.xs[i] <= x {
 			i++
 		}
-		xs, ys = append(xs, float64(n)*step), append(ys, (last-before)*8/1e6/step)
-		before = last
+		switch i {
+		case 0:
+			return t.ys[0]
+		case len(t.xs):
+			return t.ys[i-1]
+		}
+		part := (x - t.xs[i-1]) / (t.xs[i] - t.xs[i-1])
+		return t.ys[i-1] + part*(t.ys[i]-t.ys[i-1])
+	}
+	before := at(begin)
+	for n := range stretches {
+		now := at(begin + float64(n+1)*step)
+		xs, ys = append(xs, begin+float64(n)*step), append(ys, (now-before)*8/1e6/step)
+		before = now
 	}
 	return xs, ys
 }
