@@ -12,11 +12,14 @@ const help = `
 moq-bench loads a relay with the synthetic call, about 3.2 Mbit/s to each subscriber, and measures.
 
   moq-bench
-      everything: fan-out beside plain quic-go, and the delay that a relay adds
+      everything: fan-out beside plain quic-go, the delay that a relay adds, and priorities on slow paths
   moq-bench fanout --subscribers 200 --duration 30s
       CPU seconds per delivered GB and memory per subscriber, as a ratio to quic-go sending the same bytes
   moq-bench delay
       delay from capture to subscriber, direct and through one relay
+  moq-bench priorities --duration 15s
+      the call over an emulated path of 4 Mbit/s with a bulk track behind it, and over one of 2 Mbit/s: what audio and
+      small video suffer, what is given up, and how soon it is back
   moq-bench fanout --subscribers 50 --tls-insecure moqt://relay.example:443
       against any relay, with a publisher of its own; delays and losses only
 
@@ -25,7 +28,7 @@ takes about as much CPU as the relay does.
 `
 
 type flags struct {
-	what        string // "all", "fanout", "delay", or a role that moq-bench starts itself in
+	what        string // "all", "fanout", "delay", "priorities", or a role that moq-bench starts itself in
 	subscribers int
 	duration    time.Duration
 	rounds      int
@@ -63,7 +66,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	}
 	if len(args) > 0 {
 		switch args[0] {
-		case "all", "fanout", "delay", rolePlain, roleOrigin:
+		case "all", "fanout", "delay", "priorities", rolePlain, roleOrigin:
 			f.what, args = args[0], args[1:]
 		}
 	}

@@ -24,7 +24,15 @@ func run(ctx context.Context, env cli.Env) error {
 	}
 	var out result
 	for round := range f.rounds {
-		if f.what != "fanout" {
+		if f.what == "all" || f.what == "priorities" {
+			fmt.Fprintf(env.Stderr, "round %d of %d: priorities on slow paths\n", round+1, f.rounds)
+			r, err := shaped(ctx, f)
+			if err != nil {
+				return err
+			}
+			out.Shaped = append(out.Shaped, r)
+		}
+		if f.what == "all" || f.what == "delay" {
 			fmt.Fprintf(env.Stderr, "round %d of %d: delay\n", round+1, f.rounds)
 			r, err := delay(ctx, f)
 			if err != nil {
@@ -32,7 +40,7 @@ func run(ctx context.Context, env cli.Env) error {
 			}
 			out.Delay = append(out.Delay, r)
 		}
-		if f.what != "delay" {
+		if f.what == "all" || f.what == "fanout" {
 			fmt.Fprintf(env.Stderr, "round %d of %d: fan-out to %d\n", round+1, f.rounds, f.subscribers)
 			r, err := fanout(ctx, f)
 			if err != nil {
@@ -54,6 +62,7 @@ func run(ctx context.Context, env cli.Env) error {
 type result struct {
 	Delay  []delayResult  `json:"delay,omitempty"`
 	Fanout []fanoutResult `json:"fanout,omitempty"`
+	Shaped []shapedResult `json:"priorities,omitempty"`
 }
 
 func (r *result) print(w io.Writer, f *flags) {
@@ -76,6 +85,7 @@ func (r *result) print(w io.Writer, f *flags) {
 		}
 		fmt.Fprintln(w)
 	}
+	r.printShaped(w, f)
 	if len(r.Fanout) == 0 {
 		return
 	}
@@ -107,6 +117,33 @@ func (r *result) print(w io.Writer, f *flags) {
 	for _, line := range lines {
 		fmt.Fprintf(w, "| %s | %s |\n", line.name, each(r.Fanout, line.of))
 	}
+}
+
+func (r *result) printShaped(w io.Writer, f *flags) {
+	if len(r.Shaped) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "The call over emulated paths with 40 ms of round trip, %s (median of %d rounds, least to most)\n\n| | |\n|---|---|\n", f.transport, len(r.Shaped))
+	for _, line := range []struct {
+		name string
+		of   func(shapedResult) float64
+	}{
+		{"4 Mbit/s: audio delay p99, ms", func(r shapedResult) float64 { return r.AudioP99 }},
+		{"the same, nothing else on the path", func(r shapedResult) float64 { return r.AudioEmptyP99 }},
+		{"4 Mbit/s: small video delay p95, ms", func(r shapedResult) float64 { return r.LowP95 }},
+		{"the same, nothing else on the path", func(r shapedResult) float64 { return r.LowEmptyP95 }},
+		{"4 Mbit/s: groups of the better video given up", func(r shapedResult) float64 { return float64(r.MidGivenUp) }},
+		{"and whole", func(r shapedResult) float64 { return float64(r.MidWhole) }},
+		{"4 Mbit/s: bulk, Mbit/s", func(r shapedResult) float64 { return r.BulkMbps }},
+		{"2 Mbit/s: audio delay p99 beyond the path, ms", func(r shapedResult) float64 { return r.SlowAudioBeyond }},
+		{"2 Mbit/s: audio frames lost", func(r shapedResult) float64 { return float64(r.SlowAudioLost) }},
+		{"2 Mbit/s: small video, frames per second", func(r shapedResult) float64 { return r.SlowLowFPS }},
+		{"2 Mbit/s: groups of the better video given up", func(r shapedResult) float64 { return float64(r.SlowMidGivenUp) }},
+		{"back on 10 Mbit/s: groups before the first whole one", func(r shapedResult) float64 { return float64(r.BackAfter) }},
+	} {
+		fmt.Fprintf(w, "| %s | %s |\n", line.name, each(r.Shaped, line.of))
+	}
+	fmt.Fprintln(w)
 }
 
 // values are the results of the rounds.

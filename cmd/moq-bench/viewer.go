@@ -27,8 +27,9 @@ const (
 type viewer struct {
 	namespace wire.Namespace
 	tracks    []string
-	late      []string // of these, a group is given up when a frame of it is too late
-	ready     func()   // called when everything is subscribed; may be nil
+	late      []string  // of these, a group is given up when a frame of it is too late
+	began     time.Time // when the connection was begun; set by the one who needs it
+	ready     func()    // called when everything is subscribed; may be nil
 
 	mu       sync.Mutex
 	lateness priority.Lateness
