@@ -162,8 +162,8 @@ func publishClock(t *testing.T, addr, protocol string, track wire.FullTrackName)
 			return
 		}
 		sub, ok := req.(*moqt.IncomingSubscribe)
-		if !ok {
-			req.Reject(nil)
+		if !ok || sub.Track != track {
+			req.Reject(&moqt.RequestError{Code: wire.RequestDoesNotExist})
 			continue
 		}
 		pub, err := sub.Accept(moqt.AcceptSubscribe{})
