@@ -17,7 +17,10 @@ test("the clip is seen and heard", async () => {
 	await player.waitPitch(...CLIP_HZ);
 	await expect.poll(async () => (await player.info()).stats, { timeout: 30_000 }).toBeDefined();
 	const { stats } = await player.info();
-	expect(stats?.video.map((v) => v.name)).toEqual(["video-360p", "video-720p"]);
+	// Whether the better picture is received just now depends on how busy the machine is.
+	expect(stats?.video[0]?.name).toBe("video-360p");
+	const choices = () => player.page.evaluate(() => document.querySelector("moq-player")?.tracks.map((t) => t.name));
+	expect(await choices()).toEqual(["video-720p", "video-360p"]);
 	expect(stats?.audio).toMatchObject({ name: "audio", datagrams: true });
 	figure("first picture after loading the player, ms", [stats?.firstPicture ?? Number.NaN]);
 });
@@ -75,6 +78,18 @@ test("the quality is what was chosen, and what the page asks for", async () => {
 
 const width = (player: Player) =>
 	player.page.evaluate(() => document.querySelector("moq-player")?.shadowRoot?.querySelector("canvas")?.width);
+
+test("draft-16, for a relay that speaks nothing newer", async () => {
+	const only16 = `const Original = WebTransport;
+		globalThis.WebTransport = class extends Original {
+			constructor(url, options) { super(url, { ...options, protocols: ["moqt-16"] }); }
+		};`;
+	const player = await watch(relay.port, {}, { worker: only16 });
+	await player.waitPlaying("the clip");
+	await player.waitPitch(...CLIP_HZ);
+	await expect.poll(async () => (await player.info()).stats?.protocol, { timeout: 30_000 }).toBe("moqt-16");
+	expect((await player.info()).stats?.audio?.datagrams).toBe(true);
+});
 
 test("it can be paused, and goes on", async () => {
 	const player = await watch(relay.port);

@@ -21,6 +21,7 @@ import type { Params } from "../wire/params.ts";
 import { STREAM_FETCH, streamKind } from "../wire/stream.ts";
 import { readSubgroupHeader, writeSubgroupHeader } from "../wire/subgroup.ts";
 import type { Uint } from "../wire/uint.ts";
+import { Draft16, PROTOCOL_16 } from "./draft16.ts";
 import { RequestFailed, SessionClosed, TrackDone } from "./errors.ts";
 import { StreamReader } from "./stream.ts";
 import { IncomingSubgroup, type Subscription, type TrackHandler } from "./subscription.ts";
@@ -40,6 +41,8 @@ export interface SessionConfig {
 	onGoAway?: (m: GoAway) => void;
 	/** A request of the relay. Without it every request is refused. */
 	onRequest?: (request: IncomingRequest) => void;
+	/** Versions to offer, the preferred one first. Default: all. Tracks can be sent in the first one only. */
+	protocols?: string[];
 }
 
 /** A request of the peer, with the stream on which it is answered. */
@@ -124,7 +127,8 @@ export class Session {
 				`the server speaks none of ${PROTOCOLS.join(", ")}`,
 			);
 		}
-		const s = new Session(transport, config);
+		const s = new Session(transport.protocol === PROTOCOL_16 ? new Draft16(transport) : transport, config);
+		transport = s.transport;
 		s.#watchTransport();
 		try {
 			const control = (await transport.createUnidirectionalStream()).getWriter();

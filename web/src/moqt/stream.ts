@@ -7,18 +7,21 @@ const MAX_PENDING = 1 << 18;
 /** Reads items off a stream that end wherever they do. It has one user at a time. */
 export class StreamReader {
 	readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+	readonly #Reader: typeof Reader;
 	#pending: Uint8Array = new Uint8Array(0);
 	#ended = false;
 
-	constructor(stream: ReadableStream<Uint8Array>) {
+	/** Integers are as Fields reads them. */
+	constructor(stream: ReadableStream<Uint8Array>, Fields: typeof Reader = Reader) {
 		this.#reader = stream.getReader();
+		this.#Reader = Fields;
 	}
 
 	/** Reads an item; undefined at the end of the stream, if that is between two items. */
 	async parse<T>(item: (r: Reader) => T): Promise<T | undefined> {
 		for (;;) {
 			if (this.#pending.length > 0) {
-				const r = new Reader(this.#pending);
+				const r = new this.#Reader(this.#pending);
 				try {
 					const x = item(r);
 					this.#pending = this.#pending.subarray(r.at);

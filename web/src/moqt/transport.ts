@@ -25,7 +25,7 @@ export interface BidirectionalStream {
 }
 
 /** The protocols a session is offered with, the preferred one first. */
-export const PROTOCOLS = ["moqt-18"];
+export const PROTOCOLS = ["moqt-18", "moqt-16"];
 
 /**
  * The reason for a stream's end that the peer gets as a code in STOP_SENDING or RESET_STREAM. A browser takes the code

@@ -27,7 +27,7 @@ export async function dial(a: Address, config: SessionConfig, signal: AbortSigna
 	signal.throwIfAborted();
 	const options: WebTransportOptions & { protocols: string[] } = {
 		congestionControl: "low-latency",
-		protocols: PROTOCOLS,
+		protocols: config.protocols ?? PROTOCOLS,
 	};
 	if (hash) options.serverCertificateHashes = [{ algorithm: "sha-256", value: hash }];
 	let transport: WebTransport; // its type lacks what is newer

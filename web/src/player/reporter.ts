@@ -1,5 +1,6 @@
 import type { Kind, Millis } from "../media/frame.ts";
 import { encodeReport, REPORT_TRACK, type TrackReport } from "../media/report.ts";
+import { PROTOCOL_16 } from "../moqt/draft16.ts";
 import type { Session } from "../moqt/session.ts";
 
 /** Time until the first report, and between two. */
@@ -86,6 +87,7 @@ export class ReportLog {
  * Sends reports over a session until it ends. A relay that does not take them says so, and then none are sent.
  */
 export async function sendReports(session: Session, log: ReportLog, gather: () => void): Promise<void> {
+	if (session.transport.protocol === PROTOCOL_16) return; // which has no tracks between two ends
 	const track = session.publish(REPORT_TRACK);
 	try {
 		await track.ok;

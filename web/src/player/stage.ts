@@ -449,6 +449,7 @@ export class Stage {
 			framerate: this.#frames.perSecond(now),
 			bitrate: video.reduce((sum, v) => sum + v.bitrate, audio?.bitrate ?? 0),
 			rtt: network?.smoothedRtt,
+			protocol: transport?.protocol,
 			firstPicture: this.#firstPicture,
 			reconnects,
 		};

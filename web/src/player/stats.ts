@@ -20,6 +20,8 @@ export interface PlayerStats {
 	bitrate: number;
 	/** Round-trip time of the connection, where the browser tells. */
 	rtt: Millis | undefined;
+	/** The version of MOQT, where the browser tells. */
+	protocol: string | undefined;
 	/** From the first request to the first picture. */
 	firstPicture: Millis | undefined;
 	/** Since the start. */

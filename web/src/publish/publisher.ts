@@ -1,6 +1,7 @@
 import type { Millis } from "../media/frame.ts";
 import { Broadcast, OutgoingTrack } from "../moqt/publisher.ts";
 import type { Session } from "../moqt/session.ts";
+import { PROTOCOLS } from "../moqt/transport.ts";
 import { dial } from "../player/dial.ts";
 import { PlayerError, type Problem, problemOf } from "../player/problem.ts";
 import { Rate } from "../player/stats.ts";
@@ -164,7 +165,7 @@ export class Publisher {
 			try {
 				const session = await dial(
 					{ url: this.#config.url, fingerprint: undefined },
-					{ onRequest: (r) => this.#broadcast.serve(() => this.#session, r) },
+					{ onRequest: (r) => this.#broadcast.serve(() => this.#session, r), protocols: PROTOCOLS.slice(0, 1) },
 					signal,
 				);
 				this.#session = session;

@@ -61,9 +61,9 @@ export function encodeDatagram(d: Datagram): Uint8Array<ArrayBuffer> {
 }
 
 /** Reads an object datagram. Properties and payload point into b. */
-export function decodeDatagram(b: Uint8Array): Datagram {
+export function decodeDatagram(b: Uint8Array, Fields: typeof Reader = Reader): Datagram {
 	return complete("datagram", () => {
-		const r = new Reader(b);
+		const r = new Fields(b);
 		const type = r.varint();
 		if (!isObjectType(type)) throw violation(`datagram type 0x${type.toString(16)} is not that of an object`);
 		const bits = type as number;
