@@ -139,7 +139,7 @@ func (m *Message16) response(r *bodyReader) {
 	case MsgPublishDone:
 		d := new(PublishDone)
 		d.parse(r)
-		d.Status = swapDone(d.Status)
+		d.Status = swapDone(knownDone16(d.Status))
 		m.Message = d
 	default:
 		m.Message = newMessage(m.Type)
@@ -155,7 +155,9 @@ func (m *Message16) subscribeNamespace(r *bodyReader) {
 	switch m.Options {
 	case OptionNamespace, OptionBoth:
 		m.Message = &SubscribeNamespace{RequestID: m.RequestID, Prefix: prefix, Params: Params{AuthTokens: params.AuthTokens}}
-		m.Forward = params.Forward
+		if m.Options == OptionBoth {
+			m.Forward = params.Forward
+		}
 	case OptionPublish:
 		m.Message = &SubscribeTracks{RequestID: m.RequestID, Prefix: prefix, Params: params}
 	default:
@@ -228,7 +230,9 @@ func (m *Message16) appendBody(b []byte) ([]byte, error) {
 		b = appendQUICVarint(b, m.Existing)
 		return msg.Params.append(b, Draft16), nil
 	case *SubscribeNamespace:
-		return m.appendSubscribeNamespace(b, msg.Prefix, msg.Params), nil
+		params := msg.Params
+		params.Forward = m.Forward
+		return m.appendSubscribeNamespace(b, msg.Prefix, params), nil
 	case *SubscribeTracks:
 		return m.appendSubscribeNamespace(b, msg.Prefix, msg.Params), nil
 	case *RequestOK:
@@ -242,7 +246,7 @@ func (m *Message16) appendBody(b []byte) ([]byte, error) {
 	case *PublishDone:
 		b = appendQUICVarint(b, m.RequestID)
 		done := *msg
-		done.Status = swapDone(doneTo16(msg.Status))
+		done.Status = swapDone(knownDone16(msg.Status))
 		return done.appendBody(b, Draft16), nil
 	case *SubscribeOK:
 		ok := *msg
@@ -353,8 +357,8 @@ func swapDone(c DoneCode) DoneCode {
 	return c
 }
 
-// doneTo16 returns c, or what is nearest to it in draft-16.
-func doneTo16(c DoneCode) DoneCode {
+// knownDone16 returns c, or what is nearest to it in draft-16.
+func knownDone16(c DoneCode) DoneCode {
 	if c == DoneExcessiveLoad {
 		return DoneInternalError
 	}
