@@ -92,6 +92,7 @@ var testEdges = []edge{
 	{"sim/...", "quicnet/...", "the real stack runs over the simulator's links"},
 	{"sim/...", "moqt/...", "the real stack runs over the simulator's links"},
 	{"sim/...", "relay/...", "the real stack runs over the simulator's links"},
+	{"sim/realstack", "golang.org/x/net/ipv4", "quic-go reads batches of its messages from sockets with ECN"},
 	{"cmd/...", "...", "an end-to-end test may use anything"},
 }
 

@@ -110,6 +110,7 @@ func (p *Path[P]) Submit(now time.Duration, d Direction, size int, ecn cc.Codepo
 	a := &p.lanes[d]
 	a.stats.Packets++
 	a.stats.Bytes += int64(size)
+	a.stats.Largest = max(a.stats.Largest, int64(size))
 	switch {
 	case p.link.Loss > 0 && float64(p.rand.Uint64()>>11) < p.link.Loss*(1<<53):
 		a.stats.DroppedRandom++
@@ -139,6 +140,15 @@ func (p *Path[P]) Pop(now time.Duration) (Arrival[P], bool) {
 		return Arrival[P]{}, false
 	}
 	return p.out.pop(), true
+}
+
+// Restart lets the timeline of the link begin at a time that is not after the end of
+// its present state, which has to be the first.
+func (p *Path[P]) Restart(now, at time.Duration) {
+	p.advance(now)
+	if d := p.link.Phases[0].For; d > 0 && p.phase == 0 {
+		p.changeAt = max(p.now, at+d)
+	}
 }
 
 // Phase returns the index of the state that the link is in.

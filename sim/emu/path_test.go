@@ -114,6 +114,21 @@ func TestPathTimeline(t *testing.T) {
 	}
 }
 
+// A timeline that is restarted has its first change later.
+func TestPathRestart(t *testing.T) {
+	p := newPath(t, "for=1s rate=10Mbit/s delay=20ms queue=20ms; for=1s rate=2Mbit/s", 0)
+	p.Restart(300*ms, 200*ms)
+	for _, tt := range []struct {
+		at    time.Duration
+		phase int
+	}{{1199 * ms, 0}, {1201 * ms, 1}, {2199 * ms, 1}, {2201 * ms, 0}, {3201 * ms, 1}} {
+		p.Pop(tt.at)
+		if p.Phase() != tt.phase {
+			t.Errorf("phase %d at %v, want %d", p.Phase(), tt.at, tt.phase)
+		}
+	}
+}
+
 // A suspended link and a queue without bound hold no more than they may.
 func TestPathBounded(t *testing.T) {
 	for _, text := range []string{

@@ -15,6 +15,7 @@ type Counters struct {
 	DroppedRandom  int64 `json:"dropped_random"` // Link.Loss
 	DroppedFull    int64 `json:"dropped_full"`   // the path held as much as it may
 	Marked         int64 `json:"marked"`         // set to CE by the AQM
+	Largest        int64 `json:"largest"`        // bytes of the largest packet handed in
 
 	waitSum time.Duration
 	waitMax time.Duration
@@ -39,8 +40,8 @@ func (c *Counters) WaitMean() time.Duration { return c.waitSum / time.Duration(m
 // WaitMax is the longest of these times.
 func (c *Counters) WaitMax() time.Duration { return c.waitMax }
 
-// Since returns what came after an earlier state of the counters; WaitMax stays
-// that of all.
+// Since returns what came after an earlier state of the counters; WaitMax and Largest
+// stay those of all.
 func (c *Counters) Since(o *Counters) Counters {
 	d := *c
 	d.Packets -= o.Packets
@@ -65,6 +66,7 @@ func (c *Counters) add(o Counters) {
 	c.DroppedRandom += o.DroppedRandom
 	c.DroppedFull += o.DroppedFull
 	c.Marked += o.Marked
+	c.Largest = max(c.Largest, o.Largest)
 	c.waitSum += o.waitSum
 	c.waitMax = max(c.waitMax, o.waitMax)
 }
