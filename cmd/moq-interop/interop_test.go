@@ -63,7 +63,8 @@ func TestAllCases(t *testing.T) {
 	for _, scheme := range []string{"moqt", "https"} {
 		for _, draft := range []string{"18", "19", "16"} {
 			t.Run(scheme+" "+draft, func(t *testing.T) {
-				out, code := interop(t, "-r", scheme+"://"+addr, "--tls-disable-verify", "--draft", draft)
+				t.Parallel() // most of it is waiting
+				out, code := interop(t, "-r", scheme+"://"+addr, "--tls-disable-verify", "--draft", draft, "--rounds", "24")
 				if code != 0 {
 					t.Errorf("exit code %d\n%s", code, out)
 				}
