@@ -42,7 +42,7 @@ func seenOn(t *testing.T, tr moqt.Transport, rate float64, d time.Duration, trac
 // 3.2 Mbit/s fill to bursting, audio and small video are as on an empty one, the better video is given up where its bursts
 // come too late, and the bulk gets the rest.
 func TestCallBesideBulk(t *testing.T) {
-	const rate, d = 4e6, 10 * time.Second
+	const rate, d = 4e6, 20 * time.Second
 	for _, tr := range transports {
 		t.Run(string(tr), func(t *testing.T) {
 			alone := func(track string) []time.Duration {
@@ -78,7 +78,7 @@ func TestCallBesideBulk(t *testing.T) {
 			bulk := 8 * float64(v.seen[bulkTrack].bytes) / (settled + d + time.Second).Seconds()
 			rest := rate - 8*float64(v.seen[audioTrack].bytes+v.seen[lowTrack].bytes+v.seen[midTrack].bytes)/(settled+d+time.Second).Seconds()
 			t.Logf("%d groups of the better video; bulk %.2f of %.2f Mbit/s that the call leaves", len(groups), bulk/1e6, rest/1e6)
-			if len(groups) < 9 {
+			if len(groups) < 19 {
 				t.Errorf("%d groups of the better video in %v", len(groups), d)
 			}
 			if bulk < 0.8*rest {
@@ -141,7 +141,7 @@ func TestCallOnASlowPath(t *testing.T) {
 					t.Errorf("a group of the better video was held on to for %v", held)
 				}
 			}
-			if queue > 30*time.Millisecond {
+			if queue > pathQueue*3/4 {
 				t.Errorf("a queue of %v has grown in the network", queue)
 			}
 			if streams > 4 { // a group of each video, and the next of each
