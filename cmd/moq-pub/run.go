@@ -88,7 +88,7 @@ func (p *publisher) update(now time.Time) error {
 		if c.content == nil {
 			continue
 		}
-		t, err := p.track(c.name)
+		t, err := p.track(c.name, nil)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,11 @@ func (p *publisher) update(now time.Time) error {
 		}
 	}
 	for _, r := range p.broadcast.Renditions() {
-		if _, err := p.track(r.Name); err != nil {
+		props, err := p.properties(r)
+		if err != nil {
+			return err
+		}
+		if _, err := p.track(r.Name, props); err != nil {
 			return err
 		}
 		p.log.Info("track", "name", r.Name, "codec", r.Track.Codec, "packaging", string(r.Packaging), "priority", r.Priority, "datagrams", r.Datagram)
@@ -107,11 +111,11 @@ func (p *publisher) update(now time.Time) error {
 }
 
 // track returns the track with this name, new if need be.
-func (p *publisher) track(name string) (*relay.LocalTrack, error) {
+func (p *publisher) track(name string, props wire.Properties) (*relay.LocalTrack, error) {
 	if t := p.tracks[name]; t != nil {
 		return t, nil
 	}
-	t, err := p.relay.Publish(wire.FullTrackName{Namespace: p.flags.namespace, Name: name}, nil)
+	t, err := p.relay.Publish(wire.FullTrackName{Namespace: p.flags.namespace, Name: name}, props)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +132,9 @@ func (p *publisher) run(ctx context.Context, in *input) error {
 	defer stop()
 	running.Go(func() { p.relay.Run(parts) })
 	running.Go(func() { p.stayConnected(parts) })
+	if in.newGroup != nil {
+		running.Go(func() { p.followGroupRequests(parts, in.newGroup) })
+	}
 
 	// read may stay blocked on a standard input that cannot be closed; then it ends with the process.
 	frames, readErr := make(chan sourced, sourceQueue), make(chan error, 1)

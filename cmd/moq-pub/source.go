@@ -24,6 +24,8 @@ type input struct {
 	media.Source
 	live  bool   // it delivers frames when they are due
 	close func() // makes a blocked Next return, if that can be done
+
+	newGroup func() // asks for a key frame in all videos; nil if the source cannot make one
 }
 
 // openWhile is openInput that gives up when ctx ends. A standard input that says nothing is read on until the process ends.
@@ -48,7 +50,8 @@ func openWhile(ctx context.Context, f *flags, stdin io.Reader) (*input, error) {
 func openInput(f *flags, stdin io.Reader) (*input, error) {
 	switch {
 	case f.synthetic:
-		return &input{Source: synthetic.New(synthetic.Config{}), close: func() {}}, nil
+		s := synthetic.New(synthetic.Config{})
+		return &input{Source: s, close: func() {}, newGroup: s.NewGroup}, nil
 	case f.input != "-":
 		file, err := fmp4.OpenFile(f.input, fmp4.FileConfig{Loop: f.loop})
 		if err != nil {

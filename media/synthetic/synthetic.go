@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/media"
@@ -46,6 +47,10 @@ type Source struct {
 	cfg     Config
 	streams []stream
 	tracks  []*media.Track
+
+	wanted    atomic.Bool   // NewGroup was called
+	videoTime time.Duration // of the newest video frame; -1 before the first
+	keyTime   time.Duration // where the groups begin that were asked for last; -1 before the first time
 }
 
 // stream is a track and where it is.
@@ -53,6 +58,7 @@ type stream struct {
 	track  *media.Track
 	length int64  // of a frame, in the track's timescale
 	seq    uint64 // of the next frame
+	first  uint64 // of the current group
 	group  uint64 // frames in a group
 	key    int    // bytes of the first frame of a group
 	delta  int    // and of the others
@@ -60,7 +66,7 @@ type stream struct {
 
 // New returns a Source.
 func New(cfg Config) *Source {
-	s := &Source{cfg: cfg, streams: []stream{
+	s := &Source{cfg: cfg, videoTime: -1, keyTime: -1, streams: []stream{
 		{
 			track: &media.Track{
 				ID: 1, Kind: media.Audio, Codec: Codec, Timescale: audioTimescale,
@@ -102,19 +108,37 @@ func (s *Source) Next() (media.Frame, error) {
 	if s.cfg.Duration > 0 && first.time() >= s.cfg.Duration {
 		return media.Frame{}, io.EOF
 	}
-	return first.next(), nil
+	if first.track.Kind != media.Video {
+		return first.next(false), nil
+	}
+	// All videos begin the new group at the same time: at one of which none has had its frame yet.
+	if t := first.time(); t > s.videoTime {
+		s.videoTime = t
+		if s.wanted.Swap(false) {
+			s.keyTime = t
+		}
+	}
+	return first.next(first.time() == s.keyTime), nil
 }
+
+// NewGroup asks for a key frame in all videos as soon as possible, instead of when their groups are full. It may be called
+// from any goroutine.
+func (s *Source) NewGroup() { s.wanted.Store(true) }
 
 // time is when the next frame is due.
 func (st *stream) time() time.Duration {
 	return media.Duration(int64(st.seq)*st.length, st.track.Timescale)
 }
 
-func (st *stream) next() media.Frame {
+// next is the next frame, a key frame if one is due or asked for.
+func (st *stream) next(key bool) media.Frame {
+	if key || st.seq-st.first == st.group {
+		st.first = st.seq
+	}
 	t := int64(st.seq) * st.length
 	f := media.Frame{
 		Track: st.track, DTS: t, PTS: t, Duration: st.length,
-		Key: st.seq%st.group == 0,
+		Key: st.seq == st.first,
 	}
 	size := st.delta
 	if f.Key {

@@ -3,6 +3,7 @@ package synthetic
 import (
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,6 +100,35 @@ func BenchmarkNext(b *testing.B) {
 	for b.Loop() {
 		if _, err := s.Next(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A new group begins in both videos at the same time, and goes on for its full length.
+func TestNewGroup(t *testing.T) {
+	s := New(Config{Duration: 5 * time.Second})
+	keys := map[uint32][]int{} // frames of key frames, by track
+	frames := map[uint32]int{}
+	for {
+		f, err := s.Next()
+		if err == io.EOF {
+			break
+		}
+		if f.Track.Kind == media.Video {
+			if f.Key {
+				keys[f.Track.ID] = append(keys[f.Track.ID], frames[f.Track.ID])
+			}
+			frames[f.Track.ID]++
+			// Between the frames of the two videos, too.
+			if n := frames[f.Track.ID]; f.Track.ID == 2 && (n == 11 || n == 50) {
+				s.NewGroup()
+			}
+		}
+	}
+	want := []int{0, 11, 41, 50, 80, 110, 140}
+	for id := uint32(2); id <= 3; id++ {
+		if !slices.Equal(keys[id], want) {
+			t.Errorf("track %d has key frames at %v, want %v", id, keys[id], want)
 		}
 	}
 }
