@@ -39,6 +39,7 @@ var edges = []edge{
 	{"cmd/...", "c4", "a flag chooses the congestion controller"},
 	{"cmd/...", "sim/...", "c4sim runs scenarios"},
 	{"cmd/...", "web", "the relay serves the player"},
+	{"cmd/moq-relay", "golang.org/x/crypto/acme/...", "certificates of a public authority"},
 	{"cmd/...", "internal/ops", "metrics, health and logs belong to the process"},
 
 	{"relay", "moqt", "a relay is sessions joined by a cache; it knows objects, never codecs"},

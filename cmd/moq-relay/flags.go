@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/crypto/acme"
+
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
 	"github.com/moq-c4/moq-c4/cmd/internal/frames"
 	"github.com/moq-c4/moq-c4/internal/ops"
@@ -35,6 +37,7 @@ type flags struct {
 	log       ops.LogConfig
 	relay     relay.Config
 
+	acme           acmeFlags
 	trackMetrics   int
 	deliverySample int
 }
@@ -48,6 +51,11 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.IntVar(&f.deliverySample, "delivery-sample", 64, "of how many connections one tells when frames were acknowledged; 0: none does")
 	fs.StringVar(&f.cert, "cert", "", "certificate chain `file` (PEM); without it a development certificate is made")
 	fs.StringVar(&f.key, "key", "", "private key `file` (PEM)")
+	fs.StringVar(&f.acme.domains, "acme-domains", "", "`names` to get a certificate for from an ACME authority, comma separated")
+	fs.StringVar(&f.acme.cache, "acme-cache", "", "`directory` that keeps the account and the certificates of --acme-domains")
+	fs.StringVar(&f.acme.email, "acme-email", "", "`address` that the authority may write to")
+	fs.StringVar(&f.acme.http, "acme-http", ":80", "TCP `address` where the authority asks; it has to be port 80 from outside")
+	fs.StringVar(&f.acme.directory, "acme-directory", acme.LetsEncryptURL, "`URL` of the authority")
 	fs.StringVar(&f.certNames, "cert-names", "", "further `names` and addresses of the development certificate, comma separated")
 	fs.StringVar(&f.origins, "origins", "", "`origins` whose pages may connect, comma separated; all if empty")
 	fs.StringVar(&f.qlog, "qlog", "", "`directory` that gets a qlog file per connection")
@@ -82,6 +90,12 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--cert-names is for the development certificate, not for --cert")
 	case f.trackMetrics < 0 || f.trackMetrics > frames.DefaultTracks:
 		return nil, cli.Usage("--track-metrics must be from 0 to %d", frames.DefaultTracks)
+	case f.acme.domains != "" && (f.cert != "" || f.certNames != ""):
+		return nil, cli.Usage("--acme-domains goes without --cert and --cert-names")
+	case (f.acme.domains == "") != (f.acme.cache == ""):
+		return nil, cli.Usage("--acme-domains and --acme-cache go together")
+	case f.acme.domains != "" && len(list(f.acme.domains)) == 0:
+		return nil, cli.Usage("--acme-domains %q has no name", f.acme.domains)
 	case f.deliverySample < 0:
 		return nil, cli.Usage("--delivery-sample must not be negative")
 	case f.relay.CacheBytes <= 0 || f.relay.CacheTrackBytes <= 0:

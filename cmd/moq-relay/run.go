@@ -61,17 +61,26 @@ type process struct {
 	pages    *quicnet.HTTPServer
 	cert     quicnet.CertificateSource
 	renew    func(context.Context) error // keeps the certificate fresh
-	measure  *instruments                // nil with --ops off
-	history  *ops.History                // nil with --ops off
-	ops      *ops.Server                 // nil with --ops off
+
+	certReady func() error // says why there is no certificate yet; nil if there always is one
+	closeCert func()       // if renew was not called; may be nil
+
+	measure  *instruments // nil with --ops off
+	history  *ops.History // nil with --ops off
+	ops      *ops.Server  // nil with --ops off
 	draining chan struct{}
 }
 
-func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, error) {
+func newProcess(ctx context.Context, f *flags, log *slog.Logger) (_ *process, err error) {
 	p := &process{flags: f, log: log, draining: make(chan struct{})}
 	if err := p.loadCertificate(); err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil && p.closeCert != nil {
+			p.closeCert()
+		}
+	}()
 	f.relay.Logger = log
 	var acks *ackwatch.Sampler
 	if f.ops != "off" {
@@ -85,7 +94,6 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 	if err := f.cc.Configure(&transport); err != nil {
 		return nil, err
 	}
-	var err error
 	p.listener, err = quicnet.Listen(quicnet.ListenConfig{
 		TransportConfig: transport,
 		Addr:            f.listen,
@@ -114,6 +122,14 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (*process, erro
 }
 
 func (p *process) loadCertificate() error {
+	if p.flags.acme.domains != "" {
+		c, err := newACMECertificate(p.flags.acme, p.log)
+		if err != nil {
+			return err
+		}
+		p.cert, p.renew, p.certReady, p.closeCert = c, c.Run, c.ready, c.close
+		return nil
+	}
 	if p.flags.cert == "" {
 		c, err := quicnet.NewDevCertificate(quicnet.DevCertificateConfig{Names: list(p.flags.certNames), Logger: p.log})
 		if err != nil {
@@ -145,8 +161,11 @@ func (p *process) ready() error {
 	case <-p.draining:
 		return errors.New("draining")
 	default:
-		return nil
 	}
+	if p.certReady != nil {
+		return p.certReady()
+	}
+	return nil
 }
 
 // run serves until ctx ends, then drains, and returns when nothing of the process runs any more.
