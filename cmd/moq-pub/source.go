@@ -22,6 +22,7 @@ const sourceQueue = 64
 // input is an open source.
 type input struct {
 	media.Source
+	log   *slog.Logger
 	live  bool   // it delivers frames when they are due
 	close func() // makes a blocked Next return, if that can be done
 
@@ -51,14 +52,14 @@ func openInput(f *flags, stdin io.Reader) (*input, error) {
 	switch {
 	case f.synthetic:
 		s := synthetic.New(synthetic.Config{})
-		return &input{Source: s, close: func() {}, newGroup: s.NewGroup}, nil
+		return &input{Source: s, log: f.log, close: func() {}, newGroup: s.NewGroup}, nil
 	case f.input != "-":
 		file, err := fmp4.OpenFile(f.input, fmp4.FileConfig{Loop: f.loop})
 		if err != nil {
 			return nil, cli.Usage("--input: %w", err)
 		}
 		logSkipped(f.log, file.Skipped())
-		return &input{Source: file, close: func() { file.Close() }}, nil
+		return &input{Source: file, log: f.log, close: func() { file.Close() }}, nil
 	}
 	buffered := bufio.NewReader(stdin)
 	if _, err := buffered.Peek(1); err == io.EOF {
@@ -69,7 +70,7 @@ func openInput(f *flags, stdin io.Reader) (*input, error) {
 		return nil, fmt.Errorf("standard input: %w", err)
 	}
 	logSkipped(f.log, r.Skipped())
-	in := &input{Source: r, live: true, close: func() {}}
+	in := &input{Source: r, log: f.log, live: true, close: func() {}}
 	if c, ok := stdin.(io.Closer); ok {
 		in.close = func() { c.Close() }
 	}
@@ -100,6 +101,9 @@ func (in *input) read(ctx context.Context, out chan<- sourced) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, io.EOF):
+			if c, ok := in.Source.(interface{ Cut() bool }); ok && c.Cut() {
+				in.log.Warn("the input was cut off in the middle of a box", "remedy", "if it is a file, it is not whole")
+			}
 			return nil
 		case err != nil:
 			return fmt.Errorf("input: %w", err)

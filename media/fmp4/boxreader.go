@@ -20,6 +20,7 @@ type boxReader struct {
 	r    *bufio.Reader
 	pos  int64      // of the next byte
 	back *boxHeader // a header that was given back
+	cut  bool       // the stream ended within a box
 	last []byte     // what came since the latest fragment began: the start of the next stream may hide there
 }
 
@@ -90,7 +91,7 @@ func (r *boxReader) body(b []byte, h boxHeader) ([]byte, error) {
 	n, err := io.CopyN(w, r.r, want)
 	r.pos += n
 	if err != nil {
-		return nil, eof(err)
+		return nil, r.eof(err, true)
 	}
 	return w.Bytes(), nil
 }
@@ -108,7 +109,7 @@ func (r *boxReader) skip(h boxHeader) error {
 	r.last = nil
 	n, err := io.CopyN(io.Discard, r.r, h.size-int64(len(h.head)))
 	r.pos += n
-	return eof(err)
+	return r.eof(err, true)
 }
 
 // unread gives back the header that was read last.
@@ -125,14 +126,16 @@ func (r *boxReader) hidesFtyp(h boxHeader) bool {
 func (r *boxReader) full(b []byte) error {
 	n, err := io.ReadFull(r.r, b)
 	r.pos += int64(n)
-	return eof(err)
+	return r.eof(err, n > 0)
 }
 
-// eof makes an end in the middle of a box an ordinary end: that is how a live
-// source ends that is killed.
-func eof(err error) error {
+// eof makes an end in the middle of a box an ordinary end, of which cut tells: that is how a live source ends that is killed.
+func (r *boxReader) eof(err error, within bool) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return io.EOF
+		err = io.EOF
+	}
+	if errors.Is(err, io.EOF) && within {
+		r.cut = true
 	}
 	return err
 }

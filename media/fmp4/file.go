@@ -67,6 +67,9 @@ func (f *File) Close() error {
 // Tracks implements media.Source.
 func (f *File) Tracks() []*media.Track { return f.tracks }
 
+// Cut reports, after the end, whether the file is not whole.
+func (f *File) Cut() bool { return f.rd.Cut() }
+
 // Skipped is like Reader.Skipped.
 func (f *File) Skipped() []string { return f.rd.Skipped() }
 

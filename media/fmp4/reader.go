@@ -72,6 +72,9 @@ func (r *Reader) Tracks() []*media.Track { return r.tracks }
 // Skipped lists the tracks that are not offered, each as one line with the reason.
 func (r *Reader) Skipped() []string { return r.header.Skipped }
 
+// Cut reports, after the end, whether that came in the middle of a box: the source was killed, or the file is not whole.
+func (r *Reader) Cut() bool { return r.r.cut }
+
 // Next implements media.Source.
 func (r *Reader) Next() (media.Frame, error) {
 	for len(r.queue) == 0 {

@@ -81,6 +81,28 @@ func TestReaderCutAnywhere(t *testing.T) {
 
 // The same pipe, another ffmpeg: whether the first was killed between two boxes
 // or within one, the Reader goes on with the second.
+// An end within a box is an ordinary one, but it is told.
+func TestReaderTellsCut(t *testing.T) {
+	clip := clip(t)
+	boxes, err := children(clip, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := boxes[len(boxes)-1]
+	for n, want := range map[int]bool{len(clip): false, int(last.pos): false, int(last.pos) + 4: true, len(clip) - 1: true} {
+		r, err := NewReader(bytes.NewReader(clip[:n]), ReaderConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = r.Next()
+		}
+		if err != io.EOF || r.Cut() != want {
+			t.Errorf("%d of %d bytes: %v, cut is %v, want %v", n, len(clip), err, r.Cut(), want)
+		}
+	}
+}
+
 func TestReaderSourceStartsOver(t *testing.T) {
 	data := clip(t)
 	boxes, err := children(data, 0)
