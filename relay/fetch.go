@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"time"
 
@@ -21,6 +22,7 @@ type fetchTask struct {
 	track      *track // nil if the relay does not carry it
 	publishers []*session
 	budget     fillBudget
+	places     [2]chan struct{} // among the FETCHes of the publisher that answers; nil if none does
 	out        fetchAnswer
 
 	// A range of which nothing is cached, that is not filled yet.
@@ -42,6 +44,7 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 	if want, ok := req.Params.FillTimeout.Get(); ok {
 		f.budget.left = min(want.Duration(), r.cfg.FillTimeout)
 	}
+	defer f.freePlace()
 	current := f.find()
 	ok, opened, refused := f.decide(current)
 	if refused != nil {
@@ -74,6 +77,8 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 	case err == nil:
 	case errors.Is(err, errTorn), errors.Is(err, errEvicted):
 		w.Reset(wire.StreamUnknownObjectStatus)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Reset(wire.StreamTooFarBehind)
 	default:
 		w.Reset(wire.StreamInternalError)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -539,6 +540,75 @@ func TestFetchToTheEndOfTheTrack(t *testing.T) {
 				t.Errorf("up to %v: end of track is %v", end, !want)
 			}
 			f.Stop(wire.StreamCancelled)
+		}
+	})
+}
+
+// FETCHes for what is not cached do not use up the streams of the publisher: it gets some at a time, and of one subscriber's
+// fewer. The others wait for their turn.
+func TestFillsAtOnce(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		a := rt.archive(wire.Location{Group: 4, Object: 3})
+		var mu sync.Mutex
+		now, most := 0, 0
+		a.answer = func(req *moqt.IncomingFetch) *moqt.RequestError {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			a.serve(req)
+			return nil
+		}
+		for _, tt := range []struct{ viewers, each, most int }{{1, 8, maxFillsFor}, {8, 4, maxFills}} {
+			most = 0
+			var fetches sync.WaitGroup
+			for range tt.viewers {
+				viewer := rt.dial(moqt.PipeConfig{})
+				for range tt.each {
+					fetches.Go(func() {
+						got, err := viewer.fetchAll(fetchOf(wire.Location{Group: 3}, wire.Location{Group: 3, Object: 2}, wire.GroupOrderAscending))
+						if got != "3.0 3.1" || err != nil {
+							t.Errorf("fetched %s, %v", got, err)
+						}
+					})
+				}
+			}
+			fetches.Wait()
+			if most != tt.most {
+				t.Errorf("%d subscribers with %d FETCHes each: the publisher had %d at once, want %d", tt.viewers, tt.each, most, tt.most)
+			}
+		}
+	})
+}
+
+// Who does not read what a publisher sends for it loses it, and holds nobody up.
+func TestFillForOneWhoDoesNotRead(t *testing.T) {
+	runRelay(t, Config{}, func(rt *relayTest) {
+		a := rt.archive(wire.Location{Group: 3, Object: 0})
+		a.answer = func(req *moqt.IncomingFetch) *moqt.RequestError {
+			w, err := req.Accept(moqt.FetchOK{End: req.End})
+			if err == nil {
+				w.WriteObject(moqt.FetchObject{Group: 3}, make([]byte, 4<<20))
+				w.Close()
+			}
+			return nil
+		}
+		viewer := rt.dial(moqt.PipeConfig{})
+		f, err := viewer.Fetch(rt.ctx, fetchOf(wire.Location{Group: 3}, wire.Location{Group: 3, Object: 1}, wire.GroupOrderAscending))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(fillWriteTimeout + time.Second)
+		if _, err = f.Next(); err == nil {
+			_, err = io.Copy(io.Discard, f)
+		}
+		var reset *moqt.StreamError
+		if !errors.As(err, &reset) || wire.StreamCode(reset.Code) != wire.StreamTooFarBehind {
+			t.Errorf("ended with %v, want a reset with TOO_FAR_BEHIND", err)
 		}
 	})
 }

@@ -27,6 +27,9 @@ type session struct {
 	tracks map[*moqt.Publication]*track // what joining fetches refer to; guarded by mu
 	quota  quota                        // guarded by mu
 
+	fills    chan struct{} // holds an element for each FETCH that is sent to the peer
+	fillsFor chan struct{} // and for each that is sent to a publisher on its behalf
+
 	upstreams map[wire.FullTrackName]*link // the newest link of each track; guarded by Relay.mu
 }
 
@@ -66,6 +69,7 @@ func (r *Relay) serve(ctx context.Context, ms *moqt.Session, start func(*session
 	s := &session{
 		relay: r, id: r.nextSession.Add(1), began: r.cfg.Now(), moqt: ms, ctx: ms.Context(), done: make(chan struct{}),
 		tracks: make(map[*moqt.Publication]*track), upstreams: make(map[wire.FullTrackName]*link),
+		fills: make(chan struct{}, maxFills), fillsFor: make(chan struct{}, maxFillsFor),
 		log: r.cfg.Logger.With("remote", ms.Conn().Info().RemoteAddr, "transport", string(ms.Conn().Info().Transport)),
 	}
 	defer close(s.done)
