@@ -5,10 +5,6 @@ package wire
 //
 // [MOQT-16] Section 9.2, Parameters
 
-// params16 are the parameters that draft-16 has.
-const params16 = hasObjectDeliveryTimeout | hasAuthToken | hasExpires | hasLargestObject | hasForward |
-	hasSubscriberPriority | hasFilter | hasGroupOrder | hasNewGroupRequest
-
 // keep drops all parameters but those in allowed.
 func (p *Params) keep(allowed paramSet) {
 	drop := func(bit paramSet, clear func()) {

@@ -12,7 +12,9 @@ import (
 
 	peer "github.com/Eyevinn/moqtransport"
 	"github.com/Eyevinn/moqtransport/quicmoq"
+	"github.com/Eyevinn/moqtransport/webtransportmoq"
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/webtransport-go"
 
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
@@ -74,23 +76,55 @@ func dial(t *testing.T, addr, protocol string) *moqt.Session {
 }
 
 // dialPeer connects a session of the peer's.
-func dialPeer(t *testing.T, addr string, s *peer.Session) {
+func dialPeer(t *testing.T, transport moqt.Transport, addr string, s *peer.Session) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	defer cancel()
-	conn, err := quic.DialAddr(ctx, addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"moqt-16"}},
-		&quic.Config{EnableDatagrams: true})
+	alpn := "moqt-16"
+	if transport == moqt.TransportWebTransport {
+		alpn = "h3"
+	}
+	conn, err := quic.DialAddr(ctx, addr, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{alpn}},
+		&quic.Config{EnableDatagrams: true, EnableStreamResetPartialDelivery: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.InitialMaxRequestID = 100
-	if err := s.RunContext(ctx, quicmoq.NewClient(conn)); err != nil {
+	over := quicmoq.NewClient(conn)
+	if transport == moqt.TransportWebTransport {
+		over = webTransport(ctx, t, addr, conn)
+	}
+	if err := s.RunContext(ctx, over); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		s.Close()
 		conn.CloseWithError(0, "")
 	})
+}
+
+// webTransport asks for a session on a connection.
+func webTransport(ctx context.Context, t *testing.T, addr string, conn *quic.Conn) peer.Connection {
+	t.Helper()
+	tr := &webtransport.Transport{ApplicationProtocols: []string{"moqt-16"}}
+	cc, err := tr.NewClientConn(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, session, err := cc.Dial(ctx, "https://"+addr+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return webtransportmoq.NewClient(session)
+}
+
+// forEach runs f with the peer on each transport, and our session in each version.
+func forEach(t *testing.T, f func(t *testing.T, transport moqt.Transport, protocol string)) {
+	for _, transport := range []moqt.Transport{moqt.TransportQUIC, moqt.TransportWebTransport} {
+		for _, protocol := range []string{"moqt-18", "moqt-16"} {
+			t.Run(string(transport)+" "+protocol, func(t *testing.T) { f(t, transport, protocol) })
+		}
+	}
 }
 
 // payload is what object id of a group holds: large enough for several packets.
@@ -102,73 +136,71 @@ const groups, objects = 5, 4
 
 // A publisher that is moqtransport, a subscriber that is ours, in each of our versions.
 func TestPublisher(t *testing.T) {
-	for _, protocol := range []string{"moqt-18", "moqt-16"} {
-		t.Run(protocol, func(t *testing.T) {
-			addr := startRelay(t)
-			publishing := make(chan error, 1)
-			next := make(chan struct{}, 1) // what was sent has arrived
-			pub := &peer.Session{
-				SubscribeHandler: peer.SubscribeHandlerFunc(func(w *peer.SubscribeResponseWriter, m *peer.SubscribeMessage) {
-					if err := w.Accept(); err != nil {
-						publishing <- err
-						return
-					}
-					go func() { publishing <- publish(w, next) }()
-				}),
-				Handler: peer.HandlerFunc(func(w peer.ResponseWriter, m *peer.Message) {}),
+	forEach(t, func(t *testing.T, transport moqt.Transport, protocol string) {
+		addr := startRelay(t)
+		publishing := make(chan error, 1)
+		next := make(chan struct{}, 1) // what was sent has arrived
+		pub := &peer.Session{
+			SubscribeHandler: peer.SubscribeHandlerFunc(func(w *peer.SubscribeResponseWriter, m *peer.SubscribeMessage) {
+				if err := w.Accept(); err != nil {
+					publishing <- err
+					return
+				}
+				go func() { publishing <- publish(w, next) }()
+			}),
+			Handler: peer.HandlerFunc(func(w peer.ResponseWriter, m *peer.Message) {}),
+		}
+		dialPeer(t, transport, addr, pub)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		if err := pub.Announce(ctx, []string{"demo"}); err != nil {
+			t.Fatalf("announce: %v", err)
+		}
+		s := dial(t, addr, protocol)
+		sub, err := s.Subscribe(ctx, moqt.SubscribeRequest{Track: wire.FullTrackName{Namespace: wire.MustNamespace("demo"), Name: "video"}})
+		if err != nil {
+			t.Fatalf("subscribe: %v", err)
+		}
+		got := 0
+		for {
+			next <- struct{}{}
+			in, err := sub.Next(ctx)
+			var done *moqt.DoneError
+			if errors.As(err, &done) {
+				break
 			}
-			dialPeer(t, addr, pub)
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			if err := pub.Announce(ctx, []string{"demo"}); err != nil {
-				t.Fatalf("announce: %v", err)
-			}
-			s := dial(t, addr, protocol)
-			sub, err := s.Subscribe(ctx, moqt.SubscribeRequest{Track: wire.FullTrackName{Namespace: wire.MustNamespace("demo"), Name: "video"}})
 			if err != nil {
-				t.Fatalf("subscribe: %v", err)
+				t.Fatalf("after %d objects: %v", got, err)
 			}
-			got := 0
+			if in.Datagram != nil {
+				if string(in.Datagram.Payload) != "datagram" {
+					t.Errorf("datagram %q", in.Datagram.Payload)
+				}
+				got++
+				continue
+			}
 			for {
-				next <- struct{}{}
-				in, err := sub.Next(ctx)
-				var done *moqt.DoneError
-				if errors.As(err, &done) {
+				o, err := in.Subgroup.Next()
+				if err == io.EOF {
 					break
 				}
 				if err != nil {
-					t.Fatalf("after %d objects: %v", got, err)
+					t.Fatal(err)
 				}
-				if in.Datagram != nil {
-					if string(in.Datagram.Payload) != "datagram" {
-						t.Errorf("datagram %q", in.Datagram.Payload)
-					}
-					got++
-					continue
+				b, err := io.ReadAll(in.Subgroup)
+				if err != nil || !bytes.Equal(b, payload(in.Subgroup.Header().Group, o.ID)) {
+					t.Errorf("object %d of group %d: %d bytes, %v", o.ID, in.Subgroup.Header().Group, len(b), err)
 				}
-				for {
-					o, err := in.Subgroup.Next()
-					if err == io.EOF {
-						break
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					b, err := io.ReadAll(in.Subgroup)
-					if err != nil || !bytes.Equal(b, payload(in.Subgroup.Header().Group, o.ID)) {
-						t.Errorf("object %d of group %d: %d bytes, %v", o.ID, in.Subgroup.Header().Group, len(b), err)
-					}
-					got++
-				}
+				got++
 			}
-			if err := <-publishing; err != nil {
-				t.Errorf("publisher: %v", err)
-			}
-			if got != groups*objects+1 {
-				t.Errorf("got %d objects, want %d", got, groups*objects+1)
-			}
-		})
-	}
+		}
+		if err := <-publishing; err != nil {
+			t.Errorf("publisher: %v", err)
+		}
+		if got != groups*objects+1 {
+			t.Errorf("got %d objects, want %d", got, groups*objects+1)
+		}
+	})
 }
 
 // publish sends all objects of a track, and one datagram.
@@ -198,52 +230,50 @@ func publish(p peer.Publisher, next <-chan struct{}) error {
 
 // A publisher that is ours, in each of our versions, a subscriber that is moqtransport.
 func TestSubscriber(t *testing.T) {
-	for _, protocol := range []string{"moqt-18", "moqt-16"} {
-		t.Run(protocol, func(t *testing.T) {
-			addr := startRelay(t)
-			ctx, cancel := context.WithTimeout(t.Context(), timeout)
-			defer cancel()
-			s := dial(t, addr, protocol)
-			next := make(chan struct{}, 1) // what was sent has arrived
-			go serve(ctx, t, s, next)
-			if _, err := s.PublishNamespace(ctx, wire.MustNamespace("demo")); err != nil {
-				t.Fatal(err)
+	forEach(t, func(t *testing.T, transport moqt.Transport, protocol string) {
+		addr := startRelay(t)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		s := dial(t, addr, protocol)
+		next := make(chan struct{}, 1) // what was sent has arrived
+		go serve(ctx, t, s, next)
+		if _, err := s.PublishNamespace(ctx, wire.MustNamespace("demo")); err != nil {
+			t.Fatal(err)
+		}
+		sub := &peer.Session{Handler: peer.HandlerFunc(func(peer.ResponseWriter, *peer.Message) {})}
+		dialPeer(t, transport, addr, sub)
+		if _, err := sub.Subscribe(ctx, []string{"nothing"}, "here"); err == nil {
+			t.Error("a track that does not exist was accepted")
+		}
+		track, err := sub.Subscribe(ctx, []string{"demo"}, "video")
+		if err != nil {
+			t.Fatalf("subscribe: %v", err)
+		}
+		got := 0
+		for got < groups*objects+1 {
+			if got%objects == 0 {
+				next <- struct{}{}
 			}
-			sub := &peer.Session{Handler: peer.HandlerFunc(func(peer.ResponseWriter, *peer.Message) {})}
-			dialPeer(t, addr, sub)
-			if _, err := sub.Subscribe(ctx, []string{"nothing"}, "here"); err == nil {
-				t.Error("a track that does not exist was accepted")
-			}
-			track, err := sub.Subscribe(ctx, []string{"demo"}, "video")
+			o, err := track.ReadObject(ctx)
 			if err != nil {
-				t.Fatalf("subscribe: %v", err)
+				t.Fatalf("after %d objects: %v", got, err)
 			}
-			got := 0
-			for got < groups*objects+1 {
-				if got%objects == 0 {
-					next <- struct{}{}
-				}
-				o, err := track.ReadObject(ctx)
-				if err != nil {
-					t.Fatalf("after %d objects: %v", got, err)
-				}
-				want := payload(o.GroupID, o.ObjectID)
-				if o.ObjectID == 100 {
-					want = []byte("datagram")
-				}
-				if !bytes.Equal(o.Payload, want) {
-					t.Errorf("object %d of group %d: %d bytes", o.ObjectID, o.GroupID, len(o.Payload))
-				}
-				got++
+			want := payload(o.GroupID, o.ObjectID)
+			if o.ObjectID == 100 {
+				want = []byte("datagram")
 			}
-			// No FETCH: the peer writes that of draft-14, whose priority and order are fields, whatever was negotiated.
-			next <- struct{}{}
-			var done *peer.ErrSubscribeDone
-			if _, err := track.ReadObject(ctx); !errors.As(err, &done) || done.Status != uint64(wire.DoneTrackEnded) {
-				t.Errorf("got %v", err)
+			if !bytes.Equal(o.Payload, want) {
+				t.Errorf("object %d of group %d: %d bytes", o.ObjectID, o.GroupID, len(o.Payload))
 			}
-		})
-	}
+			got++
+		}
+		// No FETCH: the peer writes that of draft-14, whose priority and order are fields, whatever was negotiated.
+		next <- struct{}{}
+		var done *peer.ErrSubscribeDone
+		if _, err := track.ReadObject(ctx); !errors.As(err, &done) || done.Status != uint64(wire.DoneTrackEnded) {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 // serve answers the SUBSCRIBE of the relay and sends the track.
