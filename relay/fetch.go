@@ -97,29 +97,12 @@ func (f *fetchTask) find() (current bool) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rt := r.routes[f.name]
-	if rt == nil || rt.state != routeEstablished {
-		f.publishers = r.publishers(f.name.Namespace)
-		return f.track != nil
-	}
-	if f.track == nil { // or the subscription to join was answered this very moment
+	rt, current, publishers := r.sources(f.name)
+	f.publishers = publishers
+	if f.track == nil && rt != nil { // or the subscription to join was answered this very moment
 		f.track = rt.track
 	}
-	if rt.local {
-		return true
-	}
-	for l := range rt.links {
-		if l.sub != nil {
-			current = current || l.forward
-			f.publishers = append(f.publishers, l.session)
-		}
-	}
-	for _, p := range r.publishers(f.name.Namespace) {
-		if !slices.Contains(f.publishers, p) {
-			f.publishers = append(f.publishers, p)
-		}
-	}
-	return current || f.req.Joining != nil
+	return current || f.req.Joining != nil && f.track != nil
 }
 
 // decide returns what FETCH_OK says. If a publisher had to be asked for that, it returns its answer too.

@@ -171,8 +171,22 @@ func TestLargestObjectOfAPausedTrack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait()
+		rt.running.Go(func() {
+			for {
+				req, err := p.Accept(rt.ctx)
+				if err != nil {
+					return
+				}
+				if q, ok := req.(*moqt.IncomingTrackStatus); ok {
+					q.Accept(moqt.TrackStatus{Largest: wire.Some(largest)})
+				}
+			}
+		})
+		time.Sleep(time.Second)
 		largest = wire.Location{Group: 50, Object: 2} // it has gone on, unseen
+		if st, err := rt.dial(moqt.PipeConfig{}).TrackStatus(rt.ctx, name("video")); err != nil || st.Largest != wire.Some(largest) {
+			t.Errorf("TRACK_STATUS says that the largest object is %v, %v; want %v", st.Largest, err, largest)
+		}
 		s := rt.dial(moqt.PipeConfig{}).subscribe("video", wire.Params{})
 		if at, _ := s.Info().Largest.Get(); at != largest {
 			t.Errorf("SUBSCRIBE_OK says that the largest object is %v, want %v", at, largest)

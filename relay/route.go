@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"slices"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -39,6 +40,31 @@ const (
 	routeEstablished                   // one has agreed
 	routeRefused                       // all have refused or were lost; it is off the books
 )
+
+// sources returns the route of a track, if it is established, and who can be asked about it, those first who bring it.
+// current says that what the route's track tells is of now: a track that nobody sends may have gone on. r.mu is held.
+func (r *Relay) sources(name wire.FullTrackName) (rt *route, current bool, publishers []*session) {
+	if rt = r.routes[name]; rt != nil && rt.state != routeEstablished {
+		rt = nil
+	}
+	if rt != nil && rt.local {
+		return rt, true, nil
+	}
+	if rt != nil {
+		for l := range rt.links {
+			if l.sub != nil {
+				current = current || l.forward
+				publishers = append(publishers, l.session)
+			}
+		}
+	}
+	for _, p := range r.publishers(name.Namespace) {
+		if !slices.Contains(publishers, p) {
+			publishers = append(publishers, p)
+		}
+	}
+	return rt, current, publishers
+}
 
 // newRoute registers a route; r.mu is held.
 func (r *Relay) newRoute(name wire.FullTrackName, local bool) *route {

@@ -428,12 +428,10 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 	}
 	r := s.relay
 	r.mu.Lock()
-	rt := r.routes[req.Track]
-	established := rt != nil && rt.state == routeEstablished
-	ss := r.publishers(req.Track.Namespace)
+	rt, current, publishers := r.sources(req.Track)
 	r.mu.Unlock()
 	switch {
-	case established:
+	case rt != nil && (current || len(publishers) == 0):
 		var largest wire.Opt[wire.Location]
 		if at, ok := rt.track.largestObject(); ok {
 			largest = wire.Some(at)
@@ -441,10 +439,10 @@ func (s *session) trackStatus(req *moqt.IncomingTrackStatus) *moqt.RequestError 
 		req.Accept(moqt.TrackStatus{Largest: largest, Properties: rt.track.properties()})
 		s.accepted(RequestTrackStatus)
 		return nil
-	case len(ss) == 0:
+	case len(publishers) == 0:
 		return refuse(wire.RequestDoesNotExist, "no publisher has announced this track")
 	}
-	status, refused := s.askStatus(req.Context(), ss[0], req.Track)
+	status, refused := s.askStatus(req.Context(), publishers[0], req.Track)
 	if refused != nil {
 		return refused
 	}
