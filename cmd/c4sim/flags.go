@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/moq-c4/moq-c4/c4"
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
 	"github.com/moq-c4/moq-c4/sim"
 	"github.com/moq-c4/moq-c4/sim/scenario"
@@ -19,7 +20,7 @@ type common struct {
 }
 
 func (c *common) register(fs *flag.FlagSet, cc string, runs int) {
-	fs.StringVar(&c.cc, "cc", cc, "controllers under test, comma-separated `names`")
+	fs.StringVar(&c.cc, "cc", cc, "controllers under test, comma-separated `names`; c4 and its drafts take changes to their fields, as in c4+PushEras=1")
 	fs.IntVar(&c.runs, "runs", runs, "`number` of runs of each scenario and controller")
 	fs.UintVar(&c.seed, "seed", 1, "`number` that makes batches of runs differ; 0 begins with the reference's seed")
 	fs.IntVar(&c.workers, "workers", 0, "`number` of runs at once (default one per core); results do not depend on it")
@@ -45,6 +46,9 @@ func controllers(list string) ([]string, error) {
 	for n := range strings.SplitSeq(list, ",") {
 		n = strings.TrimSpace(n)
 		if sim.Controller(n) == nil {
+			if _, err := c4.Named(n); strings.Contains(n, "+") {
+				return nil, cli.Usage("--cc: %w", err)
+			}
 			return nil, cli.Usage("unknown controller %q (known: %s)", n, strings.Join(known, ", "))
 		}
 		if !slices.Contains(names, n) {

@@ -83,6 +83,8 @@ func TestWrongUse(t *testing.T) {
 		{"run " + bad, "mine.txt:2: size:"},
 		{"run ./no/such.txt", "no such file"},
 		{"run alone --cc vegan", "unknown controller"},
+		{"run alone --cc c4+Nothing", `no field "Nothing"`},
+		{"run alone --cc c4+PushEras=0", "PushEras is 0"},
 		{"run alone --runs 0", "--runs"},
 		{"run alone --format xml", "--format"},
 		{"run alone --quirks odd", "unknown quirk"},
