@@ -229,3 +229,64 @@ func TestDraft16Violations(t *testing.T) {
 		st.wantClose("datagram", wire.SessionProtocolViolation)
 	})
 }
+
+// What comes before SETUP waits for it, and a peer that never says it is let go.
+func TestDraft16BeforeSetup(t *testing.T) {
+	ts := testSession{server: true, raw: true, pipe: PipeConfig{Protocol: "moqt-16"}}
+	runSession(t, ts, func(st *sessionTest) {
+		st.openUni(`38 07 05 | 00 01 "x"`)
+		own := st.requestBytes(unhex(`11 0009 02 01 04 "demo" 01 00`))
+		st.peer.SendDatagram(unhex(`0c 07 05 "y"`))
+		c := st.requestBytes(unhex("20 0001 00"))
+		c.message16("SERVER_SETUP")
+		accept[*IncomingSubscribeNamespace](st).Accept()
+		own.wantHex("", `07 0002 02 00`)
+		c.sendHex(`1d 000b 00 01 04 "demo" 01 "v" 07 00`)
+		sub, err := accept[*IncomingPublish](st).Accept(wire.Params{})
+		if err != nil {
+			st.Fatal(err)
+		}
+		for range 2 {
+			if _, err := sub.Next(st.Context()); err != nil {
+				st.Error(err)
+			}
+		}
+	})
+	runSession(t, ts, func(st *sessionTest) {
+		st.openUni(`38 07 05 | 00 01 "x"`)
+		time.Sleep(defaultSetupTimeout)
+		st.wantClose("no SETUP", wire.SessionControlMessageTimeout)
+	})
+	runSession(t, ts, func(st *sessionTest) {
+		st.requestBytes(unhex("20 0004 01")).fin()
+		st.wantClose("half a SETUP", wire.SessionProtocolViolation)
+	})
+	runSession(t, ts, func(st *sessionTest) {
+		st.requestBytes(unhex(`af00 0000`))
+		st.wantClose("SETUP of draft-18", wire.SessionProtocolViolation)
+	})
+	// "The default value is 0, so if not specified, the peer MUST NOT send requests."
+	// [MOQT-16] Section 9.3.1.3, MAX_REQUEST_ID
+	runSession(t, ts, func(st *sessionTest) {
+		c := st.requestBytes(unhex("20 0001 00"))
+		c.message16("SERVER_SETUP")
+		a := background(st, func() (*Announcement, error) { return st.s.PublishNamespace(context.Background(), ns("demo")) })
+		c.wantHex("REQUESTS_BLOCKED", `1a 0001 00`)
+		a.wantBlocked("no request is allowed")
+		c.sendHex(`15 0001 02`)
+		c.wantHex("PUBLISH_NAMESPACE", `06 0008 01 01 04 "demo" 00`)
+		c.sendHex(`07 0002 01 00`)
+		a.ok("")
+	})
+}
+
+// message16 takes the next message of draft-16.
+func (ps *peerStream) message16(why string) {
+	ps.st.Helper()
+	end := ps.poll()
+	_, _, n, err := wire.ConsumeFrame(ps.buf, wire.Draft16)
+	if err != nil {
+		ps.st.Fatalf("%s: no message (%v) in %x, stream: %v", why, err, ps.buf, end)
+	}
+	ps.buf = ps.buf[n:]
+}
