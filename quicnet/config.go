@@ -71,6 +71,9 @@ type TransportConfig struct {
 	// QLogDir is a directory that gets one qlog file per connection. It costs about a third more CPU. Default: none.
 	QLogDir string
 
+	// QLogs gets qlog files of some connections; QLogDir is not used then. Default: none.
+	QLogs *QLogs
+
 	// Acks chooses the connections that can tell what was acknowledged, see [moqt.AckTeller]. Each of them costs about
 	// a quarter more CPU. Default: none.
 	Acks *ackwatch.Sampler
@@ -161,6 +164,6 @@ func (c *TransportConfig) quicConfig() *quic.Config {
 		// MOQT needs datagrams, WebTransport needs both.
 		EnableDatagrams:                  true,
 		EnableStreamResetPartialDelivery: true,
-		Tracer:                           ackTracer(c.Acks, qlogTracer(c.QLogDir, c.Logger)),
+		Tracer:                           ackTracer(c.Acks, c.qlogTracer()),
 	}
 }

@@ -38,6 +38,8 @@ type flags struct {
 	relay     relay.Config
 
 	acme           acmeFlags
+	qlogEvery      int
+	qlogBytes      int64
 	trackMetrics   int
 	deliverySample int
 }
@@ -58,7 +60,9 @@ func parseFlags(env cli.Env) (*flags, error) {
 	fs.StringVar(&f.acme.directory, "acme-directory", acme.LetsEncryptURL, "`URL` of the authority")
 	fs.StringVar(&f.certNames, "cert-names", "", "further `names` and addresses of the development certificate, comma separated")
 	fs.StringVar(&f.origins, "origins", "", "`origins` whose pages may connect, comma separated; all if empty")
-	fs.StringVar(&f.qlog, "qlog", "", "`directory` that gets a qlog file per connection")
+	fs.StringVar(&f.qlog, "qlog", "", "`directory` that gets qlog files of connections")
+	fs.IntVar(&f.qlogEvery, "qlog-every", 1, "of how many connections one gets a qlog file; 0: none, until the admin API says otherwise")
+	fs.Int64Var(&f.qlogBytes, "qlog-bytes", 1<<30, "`bytes` of qlog files at most; the oldest are deleted")
 	f.cc.AddFlags(fs)
 	fs.DurationVar(&f.drain, "drain", 10*time.Second, "how long sessions may stay after SIGTERM")
 	fs.Int64Var(&f.relay.CacheBytes, "cache-bytes", 256<<20, "`bytes` cached over all tracks")
@@ -96,6 +100,8 @@ func parseFlags(env cli.Env) (*flags, error) {
 		return nil, cli.Usage("--acme-domains and --acme-cache go together")
 	case f.acme.domains != "" && len(list(f.acme.domains)) == 0:
 		return nil, cli.Usage("--acme-domains %q has no name", f.acme.domains)
+	case f.qlogEvery < 0 || f.qlogBytes <= 0:
+		return nil, cli.Usage("--qlog-every must not be negative, --qlog-bytes must be positive")
 	case f.deliverySample < 0:
 		return nil, cli.Usage("--delivery-sample must not be negative")
 	case f.relay.CacheBytes <= 0 || f.relay.CacheTrackBytes <= 0:

@@ -13,6 +13,8 @@ func TestWrongUse(t *testing.T) {
 		"--cert no.pem --key no.pem": "no.pem",
 		"--listen nowhere:99999":     "--listen nowhere:99999",
 		"--listen 127.0.0.1:0 --ops nowhere:99999":             "--ops nowhere:99999",
+		"--qlog-every -1":                                      "--qlog-every",
+		"--qlog no/such/dir":                                   "--qlog",
 		"--acme-domains a.example":                             "--acme-cache go together",
 		"--acme-domains a --acme-cache b --cert c --key d":     "--acme-domains goes without",
 		"--acme-domains , --acme-cache b":                      "--acme-domains",

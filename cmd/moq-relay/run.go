@@ -90,7 +90,13 @@ func newProcess(ctx context.Context, f *flags, log *slog.Logger) (_ *process, er
 	}
 	p.relay = relay.New(f.relay)
 
-	transport := quicnet.TransportConfig{QLogDir: f.qlog, Logger: log, OnSmallBuffers: p.smallBuffers, Acks: acks}
+	if f.qlog != "" {
+		if p.qlogs, err = quicnet.NewQLogs(f.qlog, f.qlogBytes, log); err != nil {
+			return nil, cli.Usage("--qlog: %w", err)
+		}
+		p.qlogs.SetEvery(f.qlogEvery)
+	}
+	transport := quicnet.TransportConfig{QLogs: p.qlogs, Logger: log, OnSmallBuffers: p.smallBuffers, Acks: acks}
 	if err := f.cc.Configure(&transport); err != nil {
 		return nil, err
 	}
