@@ -173,6 +173,7 @@ func (s *sender) flush(inFlight int64) {
 	}
 	if p.newest != nil {
 		s.lastPTO = 0
+		s.first.over = s.first.over || !handshake
 		s.newestSent = max(s.newestSent, p.newest.sentAt)
 		s.tally.bytesAcked += p.bytes
 		s.tally.acked += int64(len(p.acked))

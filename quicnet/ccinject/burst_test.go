@@ -33,7 +33,7 @@ func (o *observer) Events(dst []cc.Event) []cc.Event {
 	return dst
 }
 
-// span is the time in which a frame is sent.
+// span is the time in which a frame is sent, and what had to wait for it.
 type span struct{ from, to time.Time }
 
 // film sends frames of the given sizes at 30 a second, a second on each stream, and 20 ms of audio in datagrams beside. It
@@ -69,6 +69,7 @@ func film(t *testing.T, down, up *link, sizes []int, f func(cc.Config) *c4.Contr
 			}
 		}()
 		begin := time.Now()
+		var busy time.Time // end of the last frame
 		var group *quic.SendStream
 		for n, size := range sizes {
 			if n%30 == 0 {
@@ -84,9 +85,13 @@ func film(t *testing.T, down, up *link, sizes []int, f func(cc.Config) *c4.Contr
 			w := span{from: time.Now()}
 			group.Write(make([]byte, size)) // returns when all of it is in packets
 			w.to = time.Now()
-			if n%30 == 0 {
+			switch {
+			case n%30 == 0:
 				bursts = append(bursts, w)
+			case w.from.Equal(busy) && bursts[len(bursts)-1].to.Equal(busy): // it is late
+				bursts[len(bursts)-1].to = w.to
 			}
+			busy = w.to
 			time.Sleep(time.Until(begin.Add(time.Duration(n+1) * time.Second / 30)))
 		}
 		s = m.Snapshot()

@@ -27,7 +27,7 @@ func TestHostPath(t *testing.T) {
 			in := New(Config{Controller: func(cc.Config) cc.Controller { return &flightRecorder{fixed: f, widest: &widest} }})
 			p := newPair(t, server, client, in, nil)
 			c, s := p.connect()
-			transfer(t, s, c, 10e6)
+			transfer(t, s, c, 3e6)
 			p.close()
 			time.Sleep(time.Minute)
 			limit := receiverHolds*int64(1280) + f.rate.Over(2*test.delay) + 1280 // as long as there is no pacing

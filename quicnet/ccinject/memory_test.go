@@ -83,7 +83,7 @@ func TestCarefulResume(t *testing.T) {
 				Controller: newC4, Memory: memory, Monitor: func([]string) *Monitor { return &m },
 			}), nil)
 			c, from := p.connect()
-			transfer(t, from, c, 10e6)
+			transfer(t, from, c, 4e6)
 			c.CloseWithError(0, "")
 			time.Sleep(pause)
 			down.mu.Lock()
@@ -122,10 +122,6 @@ func TestCarefulResume(t *testing.T) {
 		t.Errorf("%v with a seed, %v without", with, without)
 	}
 
-	_, s, _ = run(&Memory{}, 1e6, defaultMemoryAge+time.Second, nil)
-	if s.SeedsOffered != 0 {
-		t.Error("offered after too long")
-	}
 	took, s, _ := run(&Memory{}, 2e6, time.Second, func(down, up *link) { down.delay, up.delay = 20*time.Millisecond, 20*time.Millisecond })
 	t.Logf("another path: %v, %d offered, %d used", took, s.SeedsOffered, s.SeedsUsed)
 	if s.SeedsOffered != 1 || s.SeedsUsed != 0 {

@@ -21,7 +21,7 @@ func TestMTU(t *testing.T) {
 			p := newPair(t, server, client, New(Config{Controller: func(cc.Config) cc.Controller { return f }}), nil)
 			c, s := p.connect()
 			begin := time.Now()
-			transfer(t, s, c, 5e6)
+			transfer(t, s, c, 3e6)
 			took := time.Since(begin)
 			time.Sleep(time.Second)
 			dropped := down.dropped
@@ -39,7 +39,7 @@ func TestMTU(t *testing.T) {
 				t.Errorf("most %d: %d losses, %d timeouts", most, f.lost, f.ptos)
 			}
 			// The rate is of bytes, whatever the packets' size.
-			if want := f.rate.TimeFor(5e6); took < want || took > want*107/100 {
+			if want := f.rate.TimeFor(3e6); took < want || took > want*107/100 {
 				t.Errorf("most %d: took %v, want %v", most, took, want)
 			}
 		})

@@ -39,6 +39,7 @@ type sender struct {
 	dry     dryness
 	dryAt   time.Duration // when the sender last ran dry
 	loop    loop
+	first   firstWindow
 	batches bool // quic-go sends in batches
 
 	begun      bool          // see beginning
@@ -91,6 +92,7 @@ func (s *sender) reset() {
 	s.ctl = s.in.cfg.Controller(cc.Config{MTU: s.mtu})
 	s.estimate, _ = s.ctl.(estimator)
 	s.sampler, s.pacer, s.dry, s.loop = cc.Sampler{}, pacer{}, dryness{}, loop{}
+	s.first = firstWindow{}
 	s.dryAt, s.newestSent = -1, 0
 	s.pending.reset()
 	s.pending.acked = s.pending.acked[:0]
@@ -154,14 +156,18 @@ func (s *sender) HasPacingBudget(t instant) bool {
 	if !*s.confirmed {
 		return true
 	}
-	ok := s.pacer.ready(now)
+	kept := s.keep(now)
+	if !kept {
+		s.first.until = 0
+	}
+	ok := !kept && s.pacer.ready(now)
 	s.asked(now, ok)
 	return ok
 }
 
 // TimeUntilSend comes after HasPacingBudget was false. 0 would mean at once.
 func (s *sender) TimeUntilSend(int64) instant {
-	t := s.base + instant(s.pacer.wake())
+	t := s.base + instant(max(s.pacer.wake(), s.first.until))
 	if s.in.late != nil {
 		t += instant(s.in.late())
 	}
