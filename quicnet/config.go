@@ -101,10 +101,6 @@ type TransportConfig struct {
 	// memory, as in tests in virtual time. Default: net.ListenPacket.
 	Socket func(network, addr string) (net.PacketConn, error)
 
-	// OpenSocket opens the UDP sockets, for networks that are not the system's; network is "udp", "udp4" or "udp6".
-	// Default: net.ListenPacket.
-	OpenSocket func(network, addr string) (net.PacketConn, error)
-
 	inject *ccinject.Injector // nil without Controller
 	socket socketFunc         // Socket, or in this package's tests another
 	reach  *reach             // replaces the access to WebTransport's streams in tests
@@ -137,9 +133,6 @@ func (c *TransportConfig) setDefaults() {
 	}
 	if c.socket == nil {
 		c.socket = c.Socket
-	}
-	if c.socket == nil {
-		c.socket = c.OpenSocket
 	}
 	if c.socket == nil {
 		c.socket = listenUDP

@@ -42,23 +42,33 @@
 //     discarded) are found by comparing bytes in flight, and
 //     reported as [cc.LossPTO]. Losses found by gaps or by time are reported as such.
 //   - Until the handshake is confirmed packets are marked as handshake packets.
-//     They always get a window of at least ten packets, and no pacing.
+//     They always get a window of at least ten packets, and no pacing. So are the few
+//     packets before there is data to speak of.
 //   - The sender has run dry when packets were allowed for more than a millisecond,
-//     by the clock, and none came. Late timers cannot be mistaken for that.
+//     by the clock, and none came. Late timers cannot be mistaken for that, nor, with
+//     ECN, a socket that takes no more packets.
 //   - Pacing holds time, as that of the simulator does. Who was waiting for it and
 //     is woken late may catch up on 10 ms; who was idle may not. After waiting, a
 //     millisecond's worth of packets is sent at once, to save wake-ups.
+//   - The last packets of the first window leave one by one, spread over a round
+//     trip, so that audio need not wait behind the first frame of a video.
+//   - Between processes of one host (round trips below 250 us) acknowledgements
+//     pace, and no more is in flight than a receiver keeps.
 //   - ECN, where the socket has it: packets carry ECT(1) if the controller asks
 //     for it. The validation of RFC 9000 Section 13.4.2 is quic-go's, which
 //     is told ECT(0) instead. Marks are counts on acknowledgements, not losses.
 //   - A connection that moves to another path gets a new controller.
+//   - A new path begins with what an earlier connection to the same address has
+//     learned, if there is a [Memory]: careful resume, RFC 9959.
+//
+// The controller's events go into the connection's qlog, if it has one.
 //
 // # Limits
 //
 // Without ECN on the socket there is no hook for migration: from there on such a
 // connection has quic-go's controller. Acknowledgements of packets that a probe
 // timeout gave up are not seen. Persistent congestion is not reported.
-// The choice between [cc.LossPackets] and [cc.LossTime] is inferred. There
-// is no careful resume and no trace of the controller's events yet. A panic in a controller ends the process. A scan
-// of the transport's table after each Retry takes time in proportion to the connections.
+// The choice between [cc.LossPackets] and [cc.LossTime] is inferred. A panic in
+// a controller ends the process. A scan of the transport's table after each Retry
+// takes time in proportion to the connections.
 package ccinject

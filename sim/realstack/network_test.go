@@ -131,7 +131,7 @@ func (n *network) endpoint(addr *net.UDPAddr, way emu.Direction) *endpoint {
 	return &endpoint{net: n, addr: addr, way: way, arrived: make(chan struct{}, 1)}
 }
 
-// open is quicnet's TransportConfig.OpenSocket.
+// open is quicnet's TransportConfig.Socket.
 func (e *endpoint) open(string, string) (net.PacketConn, error) { return e, nil }
 
 func (e *endpoint) deliver(b []byte, ecn cc.Codepoint) {

@@ -142,7 +142,7 @@ func newStack(t *testing.T, sc *scenario.Scenario, controller string, seed uint6
 	}
 	s.listener, err = quicnet.Listen(quicnet.ListenConfig{
 		TransportConfig: quicnet.TransportConfig{
-			OpenSocket: s.net.server.open, Controller: factory(t, controller), QLogDir: qlogs, Monitor: &s.monitor,
+			Socket: s.net.server.open, Controller: factory(t, controller), QLogDir: qlogs, Monitor: &s.monitor,
 		},
 		Addr: serverAddr.String(), Certificate: cert,
 	})
@@ -170,7 +170,7 @@ func (s *stack) connect(m *measured) {
 	s.Helper()
 	begin := time.Now()
 	conn, err := quicnet.Dial(s.ctx, "moqt://"+serverAddr.String()+"/", quicnet.DialConfig{
-		TransportConfig: quicnet.TransportConfig{OpenSocket: s.net.client.open}, Insecure: true,
+		TransportConfig: quicnet.TransportConfig{Socket: s.net.client.open}, Insecure: true,
 	})
 	if err != nil {
 		s.Fatal(err)
