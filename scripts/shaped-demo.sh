@@ -69,7 +69,7 @@ cat <<END
 
   Figures            bin/moq-sub --namespace $name --tls-insecure --stats moqt://$host:$link_port
   Another link       make shaped-demo LINK=wifi, or LINK='rate=2Mbit/s delay=50ms queue=1bdp'
-  With C4            MOQ_CC=c4 make shaped-demo
+  Without C4         MOQ_CC=stock make shaped-demo
 
   The table shows what the link does each second; its time begins with the first
   packet. Ctrl-C stops everything and prints the sums.
