@@ -128,6 +128,8 @@ func (a *admin) handle(s *ops.Server) {
 	}))
 	s.Handle("GET /api/v1/log-level", ops.JSON(func(*http.Request) any { return logLevel{a.level.Level().String()} }))
 	s.Handle("PUT /api/v1/log-level", ops.Command(a.setLevel))
+	s.Handle("GET /api/v1/qlog", ops.JSON(func(*http.Request) any { return a.qlog() }))
+	s.Handle("PUT /api/v1/qlog", ops.Command(a.setQLog))
 	s.Handle("POST /api/v1/drain", ops.Command(func(struct{}) (any, error) {
 		a.drain()
 		return map[string]string{"draining": a.process.flags.drain.String()}, nil
@@ -143,6 +145,40 @@ func (a *admin) setLevel(in logLevel) (any, error) {
 	a.level.Set(l)
 	a.process.log.Info("log level changed", "level", l.String())
 	return logLevel{l.String()}, nil
+}
+
+// qlogAnswer is that of /api/v1/qlog.
+type qlogAnswer struct {
+	Directory string `json:"directory"` // empty without --qlog
+	Every     int    `json:"every"`     // of how many new connections one gets a file; 0: none
+	Files     int    `json:"files"`     // complete ones
+	Bytes     int64  `json:"bytes"`
+	Cut       uint64 `json:"cut"` // files that ended early for want of room
+}
+
+func (a *admin) qlog() (out qlogAnswer) {
+	if q := a.process.qlogs; q != nil {
+		out.Directory, out.Every = a.process.flags.qlog, q.Every()
+		out.Files, out.Bytes, out.Cut = q.Usage()
+	}
+	return out
+}
+
+// setQLog turns qlogs of new connections on and off.
+func (a *admin) setQLog(in struct {
+	Every *int `json:"every"`
+},
+) (any, error) {
+	switch q := a.process.qlogs; {
+	case q == nil:
+		return nil, errors.New("the relay was started without --qlog")
+	case in.Every == nil || *in.Every < 0:
+		return nil, errors.New("want every: of how many new connections one gets a file, 0 for none")
+	default:
+		q.SetEvery(*in.Every)
+		a.process.log.Info("qlog changed", "every", *in.Every)
+		return a.qlog(), nil
+	}
 }
 
 // age is for people: seconds are enough.

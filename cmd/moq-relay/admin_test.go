@@ -222,6 +222,24 @@ func TestAdminLogLevel(t *testing.T) {
 	}
 }
 
+func TestAdminQLog(t *testing.T) {
+	rt := startRelay(t)
+	if status, body := rt.call("PUT", "/api/v1/qlog", `{"every":1}`); status != 400 || !strings.Contains(body, "--qlog") {
+		t.Errorf("without --qlog: %d %s", status, body)
+	}
+	rt = startRelay(t, "--qlog", t.TempDir(), "--qlog-every", "0")
+	var q qlogAnswer
+	if rt.get("/api/v1/qlog", &q); q.Directory == "" || q.Every != 0 {
+		t.Errorf("%+v", q)
+	}
+	if status, body := rt.call("PUT", "/api/v1/qlog", `{"every":10}`); status != 200 || rt.process.qlogs.Every() != 10 {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := rt.call("PUT", "/api/v1/qlog", `{}`); status != 400 {
+		t.Errorf("nothing was asked for: %d", status)
+	}
+}
+
 func TestAdminDrain(t *testing.T) {
 	rt := startRelay(t)
 	if status, _ := rt.call("GET", "/api/v1/drain", ""); status == 200 {

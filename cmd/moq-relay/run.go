@@ -65,9 +65,10 @@ type process struct {
 	certReady func() error // says why there is no certificate yet; nil if there always is one
 	closeCert func()       // if renew was not called; may be nil
 
-	measure  *instruments // nil with --ops off
-	history  *ops.History // nil with --ops off
-	ops      *ops.Server  // nil with --ops off
+	qlogs    *quicnet.QLogs // nil without --qlog
+	measure  *instruments   // nil with --ops off
+	history  *ops.History   // nil with --ops off
+	ops      *ops.Server    // nil with --ops off
 	draining chan struct{}
 }
 
