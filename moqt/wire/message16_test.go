@@ -317,3 +317,17 @@ func FuzzFetchStream16(f *testing.F) {
 		}
 	})
 }
+
+// "If it appears in some other type of message, it MUST be ignored." [MOQT-16] Section 9.2.2, Message Parameters
+func TestMisplacedParametersOfAnAnswer(t *testing.T) {
+	answer := func() *RequestOK {
+		return &RequestOK{Params: Params{LargestObject: Some(Location{Group: 4, Object: 1}), GroupOrder: Some(GroupOrderAscending)}}
+	}
+	m := answer()
+	if err := m.Check(MsgTrackStatus, Draft16); err != nil || m.Params.GroupOrder.IsSet() || !m.Params.LargestObject.IsSet() {
+		t.Errorf("draft-16: %v, %+v", err, m.Params)
+	}
+	if err := answer().Check(MsgTrackStatus, Draft18); err == nil {
+		t.Error("draft-18: it was accepted")
+	}
+}

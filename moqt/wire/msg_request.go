@@ -50,7 +50,9 @@ type RequestOK struct {
 // Type returns MsgRequestOK.
 func (*RequestOK) Type() MessageType { return MsgRequestOK }
 
-// Check reports whether the answer fits the message it answers, which has type to.
+// Check reports whether the answer fits the message it answers, which has type to. In draft-16 it drops the parameters that
+// such an answer does not have: "If it appears in some other type of message, it MUST be ignored."
+// [MOQT-16] Section 9.2.2, Message Parameters
 func (m *RequestOK) Check(to MessageType, v Version) error {
 	allowed, ok := replyParams(to, v)
 	if !ok {
@@ -61,6 +63,10 @@ func (m *RequestOK) Check(to MessageType, v Version) error {
 	// [MOQT-18] Section 10.5, REQUEST_OK
 	if to != MsgTrackStatus && len(m.Properties) > 0 {
 		return violation("REQUEST_OK with track properties in answer to " + to.String())
+	}
+	if v == Draft16 {
+		m.Params.keep(allowed)
+		return nil
 	}
 	return m.Params.checkReceived(allowed)
 }
