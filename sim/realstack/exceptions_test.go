@@ -42,9 +42,10 @@ var reasons = map[string]string{
 	"ecn":      "Runs differ by 12 % on both sides, because marks come in clusters; the means agree within the error.",
 	"requests": "With both controllers, so it is not the controller. The client asks later: its SUBSCRIBE waits behind the packets of SETUP, each of which jitter may hold back, " +
 		"and arrives 14.8 ms after it was sent (mean of 60 runs of media_wb), where the simulator's request, which goes with the end of the handshake, takes the link's 1 ms and its own jitter. That is about half of the difference.",
-	"suspension": "Fewer samples of 200 ms: during the suspension a probe timeout expires, and quic-go takes no sample from what a probe has made it give up.",
-	"marks": "Five times the marks: packets leave in bursts of up to 1 ms after waiting for the pacer, in the simulator one by one, and the AQM looks at the " +
-		"second packet in its queue. Bursts of 2 ms or 0 instead do not change that (tried), so part of it is the path through the relay, which hands over a whole frame at once.",
+	"suspension": "Fewer samples from the suspensions: in a traced run 34 of 893 are longer than 100 ms, in the simulator 44 of 915. Its server sends two probes in 200 ms, quic-go one. That is 2.1 ms of the 2.6.",
+	"marks": "The start again: in a traced run C4 leaves Initial, which sends twice as fast as the path delivers, at 2.1 s, in the simulator at 0.2 s; 121 of the 143 marks fall in that time, " +
+		"and 2 in the simulator. Initial ends after eras in which the rate does not grow and the application does not limit it, and a burst of the call has room for two or three of them: " +
+		"whether the first burst is enough is a matter of a few milliseconds. The size of the sender's bursts (0, 1 and 2 ms tried) makes no difference.",
 	"hystart": "quic-go leaves slow start when the first eight samples of a round are longer; where its rounds begin decides whether that is before or after the queue overflows. " +
 		"In the real stack it is after, in the simulator before. Up to there both are the same.",
 	"start": "The first second decides: the first frames do not fit, packets are dropped, and how many (see the column) depends on where in the burst the queue was full. " +
