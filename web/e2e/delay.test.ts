@@ -24,7 +24,7 @@ test.each([
 	const player = await watch(relay.port, { namespace, latency: "20", ...query }, { width: 700, height: 500 });
 	await player.waitPlaying(what, { sound: what !== "silent" });
 	await player.page.waitForTimeout(3000);
-	const frames = (await player.watchFrames(8000)).filter((f) => f.said?.captured !== undefined);
+	const frames = (await player.watchFrames(8000)).frames.filter((f) => f.said?.captured !== undefined);
 	expect(frames.length).toBeGreaterThan(10);
 	for (const stage of ["ingest", "relay", "end_to_end"]) {
 		const of = async (what: string) =>

@@ -1,6 +1,8 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, inject, onTestFailed, onTestFinished } from "vitest";
@@ -105,6 +107,18 @@ export const startClip = (port: number, ...args: string[]): Promise<Program> =>
 		`moqt://127.0.0.1:${port}/`,
 	]).waitLog("publishing");
 
+/** The clip with other codecs. */
+export function transcode(...args: string[]): string {
+	const dir = mkdtempSync(join(tmpdir(), "moq-web-media-"));
+	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+	const out = join(dir, "out.mp4");
+	execFileSync("ffmpeg", [
+		...["-v", "error", "-i", CLIP, ...args],
+		...["-movflags", "+cmaf+frag_every_frame+separate_moof+skip_trailer", out],
+	]);
+	return out;
+}
+
 /** A link to a relay, as moq-link describes it; TCP on its port is that of the relay. */
 export async function startLink(to: number, link: string): Promise<number> {
 	const port = await freePort();
@@ -131,6 +145,9 @@ export function quantile(x: number[], q: number): number {
 	const sorted = [...x].sort((a, b) => a - b);
 	return sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
 }
+
+/** Within a frame, or within what can be seen where the page does not get to look that often. */
+export const frameTime = (interval: number): number => Math.max(34, 2 * interval + 10);
 
 /** Writes a figure that was measured; nothing is asserted of it. */
 export const figure = (what: string, values: number[]): void =>
@@ -332,9 +349,14 @@ export class Player {
 	/**
 	 * Watches pictures for a while: when each was seen on the canvas, what time is burnt into it (by the test pattern),
 	 * whether the clip's white bar is there, and what the player says of it. What the page sees comes up to a refresh
-	 * after the worker has drawn it.
+	 * after the worker has drawn it, or more if it looks less often: interval is the usual time between two looks.
 	 */
-	watchFrames(ms: number): Promise<{ seen: number; burnt: number; flash: boolean; said: ShownFrame | undefined }[]> {
+	watchFrames(
+		ms: number,
+	): Promise<{
+		interval: number;
+		frames: { seen: number; burnt: number; flash: boolean; said: ShownFrame | undefined }[];
+	}> {
 		return this.page.evaluate(async (duration) => {
 			const player = document.querySelector("moq-player");
 			const canvas = player?.shadowRoot?.querySelector<HTMLCanvasElement>("canvas.screen");
@@ -350,10 +372,12 @@ export class Player {
 			if (!c) throw new Error("no context");
 			const frames: { seen: number; burnt: number; flash: boolean; said: ShownFrame | undefined }[] = [];
 			let [last, wasFlash] = [-1, true];
+			const looks: number[] = [];
 			for (const end = performance.now() + duration; performance.now() < end; ) {
 				await new Promise(requestAnimationFrame);
 				c.drawImage(canvas, 0, 0, 420, 236);
 				const seen = performance.timeOrigin + performance.now();
+				looks.push(seen);
 				const bars = c.getImageData(0, 222, 420, 1).data;
 				let burnt = 0;
 				for (let bit = 0; bit < 42; bit++) burnt = burnt * 2 + ((bars[(bit * 10 + 5) * 4] ?? 0) > 127 ? 1 : 0);
@@ -373,7 +397,8 @@ export class Player {
 					? said.find((x) => x.captured !== undefined && Math.abs(x.captured - f.burnt) < 1.5)
 					: said.filter((x) => x.at <= f.seen).at(-1);
 			}
-			return frames;
+			const intervals = looks.slice(1).map((t, i) => t - (looks[i] ?? 0));
+			return { frames, interval: intervals.sort((a, b) => a - b)[Math.floor(intervals.length / 2)] ?? ms };
 		}, ms);
 	}
 

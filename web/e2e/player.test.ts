@@ -1,9 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { CLIP, figure, type Player, startClip, useBrowser, useRelay, watch } from "./harness.ts";
+import { expect, test } from "vitest";
+import { figure, type Player, startClip, transcode, useBrowser, useRelay, watch } from "./harness.ts";
 
 useBrowser();
 const relay = useRelay({ clip: true });
@@ -35,18 +31,6 @@ test.each([
 	await player.waitPitch(...CLIP_HZ);
 	await expect.poll(async () => (await player.info()).stats?.audio?.datagrams, { timeout: 20_000 }).toBe(datagrams);
 });
-
-/** The clip with other codecs. */
-function transcode(...args: string[]): string {
-	const dir = mkdtempSync(join(tmpdir(), "moq-web-media-"));
-	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-	const out = join(dir, "out.mp4");
-	execFileSync("ffmpeg", [
-		...["-v", "error", "-i", CLIP, ...args],
-		...["-movflags", "+cmaf+frag_every_frame+separate_moof+skip_trailer", out],
-	]);
-	return out;
-}
 
 test.each(["cmaf", "loc"])("AAC, in packaging %s", async (packaging) => {
 	const file = transcode("-map", "0:v:1", "-map", "0:a", "-c:v", "copy", "-c:a", "aac");

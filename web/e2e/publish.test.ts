@@ -3,7 +3,18 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { figure, median, openPage, Program, quantile, relayUrl, useBrowser, useRelay, watch } from "./harness.ts";
+import {
+	figure,
+	frameTime,
+	median,
+	openPage,
+	Program,
+	quantile,
+	relayUrl,
+	useBrowser,
+	useRelay,
+	watch,
+} from "./harness.ts";
 
 useBrowser();
 const relay = useRelay();
@@ -19,11 +30,11 @@ async function publish(namespace: string, query: Record<string, string> = {}) {
 }
 
 test("what the page publishes can be recorded", async () => {
-	await publish("live/record", { framerate: "15" });
+	await publish("live/record", { ...SMALL, height: "360-180" });
 	const dir = mkdtempSync(join(tmpdir(), "moq-web-publish-"));
 	onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
 	const file = join(dir, "out.mp4");
-	// How much there is within some time depends on how busy the machine is; the bars of the pattern cost the encoders a lot.
+	// How much there is within some time depends on how busy the machine is.
 	let streams: Record<string, unknown>[] = [];
 	const frames = (want: object) => {
 		const s = streams.find((s) => Object.entries(want).every(([k, v]) => s[k] === v));
@@ -42,8 +53,8 @@ test("what the page publishes can be recorded", async () => {
 		streams = JSON.parse(String(probe)).streams;
 		if (streams.length === 3 && streams.every((s) => Number(s.nb_read_packets) > 10)) break;
 	}
-	expect(frames({ codec_name: "h264", width: 1280, height: 720 })).toBeGreaterThan(10);
 	expect(frames({ codec_name: "h264", width: 640, height: 360 })).toBeGreaterThan(10);
+	expect(frames({ codec_name: "h264", width: 320, height: 180 })).toBeGreaterThan(10);
 	expect(frames({ codec_name: "opus", sample_rate: "48000" })).toBeGreaterThan(50);
 	const errors = execFileSync("ffmpeg", ["-v", "error", "-i", file, "-map", "0", "-f", "null", "-"], { stdio: "pipe" });
 	expect(String(errors)).toBe("");
@@ -55,7 +66,14 @@ test("what the page publishes is seen and heard in the player, with its delay to
 	await player.waitPlaying("the pattern");
 	await player.waitPitch(440);
 	// The pattern carries the time of its drawing in bars. The player knows the time of capture, and when it has shown it.
-	const frames = (await player.watchFrames(4000)).filter((f) => f.said);
+	let frames: Awaited<ReturnType<typeof player.watchFrames>>["frames"] = [];
+	let interval = 0;
+	// On a busy machine there are few of them, or none for a while.
+	for (let i = 0; i < 15 && frames.length <= 10; i++) {
+		const watched = await player.watchFrames(4000);
+		frames = frames.concat(watched.frames.filter((f) => f.said));
+		interval = Math.max(interval, watched.interval);
+	}
 	expect(frames.length).toBeGreaterThan(10);
 	const late = frames.map((f) => f.seen - (f.said?.at ?? 0));
 	figure("seen by the page after the player says that it was shown, ms", late);
@@ -63,7 +81,7 @@ test("what the page publishes is seen and heard in the player, with its delay to
 		"burnt-in time to seen by the page, ms",
 		frames.map((f) => f.seen - f.burnt),
 	);
-	expect(quantile(late, 0.25), `${late}`).toBeLessThan(34);
+	expect(quantile(late, 0.25), `${late}`).toBeLessThan(frameTime(interval));
 	expect(median(late)).toBeGreaterThan(-5);
 });
 

@@ -1,39 +1,76 @@
 import { expect, test } from "vitest";
-import { startLink, useBrowser, useRelay, watch } from "./harness.ts";
+import { startClip, startLink, transcode, useBrowser, useRelay, watch } from "./harness.ts";
 
 useBrowser();
-const relay = useRelay({ clip: true });
+const relay = useRelay();
 
 test("a narrow link costs the better picture, and a wide one brings it back", async () => {
-	// The clip needs 2.1 Mbit/s with both pictures, 0.6 without the better one.
-	const link = "for=8s rate=20Mbit/s delay=10ms queue=150ms; for=9s rate=1Mbit/s; for=10m rate=20Mbit/s";
+	// Small pictures, so that it is the link that counts and not how busy the machine is.
+	const file = transcode(
+		...[
+			"-map",
+			"0:v:1",
+			"-map",
+			"0:v:1",
+			"-map",
+			"0:a",
+			"-r",
+			"15",
+			"-g",
+			"15",
+			"-c:v",
+			"libx264",
+			"-preset",
+			"ultrafast",
+		],
+		...[
+			"-tune",
+			"zerolatency",
+			"-s:v:0",
+			"320x180",
+			"-b:v:0",
+			"150k",
+			"-s:v:1",
+			"480x270",
+			"-b:v:1",
+			"900k",
+			"-c:a",
+			"copy",
+		],
+	);
+	await startClip(relay.port, "--input", file);
+	// Both pictures need 1.2 Mbit/s, the smaller one alone 0.3. The link changes over and over.
+	const link = "for=10s rate=20Mbit/s delay=10ms queue=150ms; for=10s rate=500kbit/s";
 	const player = await watch(await startLink(relay.port, link), { latency: "150" });
 	await player.waitPlaying("at first");
-	const stats = async () => (await player.info()).stats;
-	const showing = async () => (await stats())?.showing;
-	await expect.poll(showing, { timeout: 20_000 }).toBe("video-720p");
-	// While the link is narrow, late groups of the better picture are cancelled and the smaller one is shown.
-	await expect.poll(showing, { timeout: 40_000, interval: 20 }).toBe("video-360p");
-	const before = (await player.info()).stats;
-	const gaps = await player.page.evaluate(async () => {
-		// What is shown meanwhile goes on without standing still and without going back.
+	const height = async () => {
+		const { stats } = await player.info();
+		return stats?.showing;
+	};
+	const names = await player.page.evaluate(() => document.querySelector("moq-player")?.tracks.map((t) => t.name));
+	const [better, small] = names ?? [];
+	expect(names).toHaveLength(2);
+	const wait = (name: string | undefined, what: string) =>
+		expect.poll(height, { timeout: 90_000, interval: 50, message: what }).toBe(name);
+	await wait(better, "the better picture at first");
+	await wait(small, "the smaller one on the narrow link");
+	// What is shown meanwhile goes on, and not back.
+	const steps = await player.page.evaluate(async () => {
 		const p = document.querySelector("moq-player");
-		const times: [number, number][] = [];
-		const tell = (f: { at: number; mediaTime: number }) => {
-			times.push([f.at, f.mediaTime]);
+		const times: number[] = [];
+		const tell = (f: { mediaTime: number }) => {
+			times.push(f.mediaTime);
 			p?.requestVideoFrameCallback(tell);
 		};
 		p?.requestVideoFrameCallback(tell);
-		await new Promise((resolve) => setTimeout(resolve, 4000));
-		const steps = times.slice(1).map(([, t], i) => t - (times[i]?.[1] ?? 0));
-		return { frames: times.length, back: steps.filter((s) => s <= 0).length };
+		await new Promise((resolve) => setTimeout(resolve, 3000));
+		return times.slice(1).map((t, i) => t - (times[i] ?? 0));
 	});
-	expect(gaps.frames).toBeGreaterThan(30);
-	expect(gaps.back).toBe(0);
-	const better = () => stats().then((s) => s?.video.find((v) => v.name === "video-720p"));
-	expect(
-		before?.video.find((v) => v.name === "video-720p")?.cancelled ?? (await better())?.cancelled ?? 1,
-	).toBeGreaterThan(0);
-	await expect.poll(showing, { timeout: 90_000, interval: 100 }).toBe("video-720p");
+	expect(steps.length).toBeGreaterThan(10);
+	expect(steps.filter((s) => s <= 0)).toEqual([]);
+	const { stats } = await player.info();
+	const lost = stats?.video.find((v) => v.name === better);
+	if (lost) expect(lost.cancelled).toBeGreaterThan(0);
+	await wait(better, "the better picture on the wide link");
 	await player.waitPlaying("on the wide link");
-});
+}, 300_000);

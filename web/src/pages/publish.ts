@@ -17,7 +17,12 @@ const CODECS: Record<string, string[]> = {
 	vp9: ["vp09.00.31.08"],
 	av1: ["av01.0.05M.08"],
 };
-const HEIGHTS: Record<string, number[]> = { "360": [360], "720": [360, 720], "1080": [360, 1080] };
+const HEIGHTS: Record<string, number[]> = {
+	"360": [360],
+	"360-180": [180, 360],
+	"720": [360, 720],
+	"1080": [360, 1080],
+};
 
 const chart = new Chart({
 	title: "Sent",
