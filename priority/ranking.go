@@ -31,7 +31,7 @@ const maxClosed = 64
 // Streams of one class, which have the same two priorities, come before all
 // streams of the next class. Within a class, the first stream of each request
 // shares a turn, then the second of each, and so on, so that equal requests all
-// get on. The turns of all classes get the urgencies in their order, and what is behind the last urgency shares it. Streams
+// get on; a stream with its last packet alone shares the turn of the one before. The turns of all classes get the urgencies in their order, and what is behind the last urgency shares it. Streams
 // with equal urgencies are up to the transport, which serves them in the order of
 // opening; before one of those that share the last is served, others have left and it has an urgency of its own.
 //
@@ -56,18 +56,21 @@ type Entry[T any] struct {
 	Value T
 
 	key     Key
-	seq     uint64 // order of opening
-	urgency uint8  // 0: none yet
-	told    uint8  // what Poll returned last
-	turn    int
+	seq     uint64    // order of opening
+	urgency uint8     // 0: none yet
+	told    uint8     // what Poll returned last
 	waits   bool      // it is among Ranking.entries
 	writing bool      // a write has begun and not ended
+	fresh   bool      // none has begun yet
 	since   time.Time // when it was opened, or the last write began or ended
 	removed bool
 }
 
 // Key returns the key of the entry.
 func (e *Entry[T]) Key() Key { return e.key }
+
+// busy reports whether there is more than a last packet.
+func (e *Entry[T]) busy() bool { return e.writing || e.fresh }
 
 // Len returns the number of open streams.
 func (r *Ranking[T]) Len() int { return r.open }
@@ -76,7 +79,7 @@ func (r *Ranking[T]) Len() int { return r.open }
 func (r *Ranking[T]) Add(k Key, value T, now time.Time) *Entry[T] {
 	r.seq++
 	r.open++
-	e := &Entry[T]{Value: value, key: k, seq: r.seq, since: now}
+	e := &Entry[T]{Value: value, key: k, seq: r.seq, since: now, fresh: true}
 	r.forget(now)
 	r.insert(e)
 	r.rank()
@@ -85,29 +88,34 @@ func (r *Ranking[T]) Add(k Key, value T, now time.Time) *Entry[T] {
 
 // Start says that a write begins. It has to have been called, and Poll after it, before the transport gets the bytes.
 func (r *Ranking[T]) Start(e *Entry[T], now time.Time) {
-	e.writing, e.since = true, now
-	if e.removed {
-		return
+	was := e.busy()
+	e.writing, e.fresh, e.since = true, false, now
+	switch {
+	case e.removed:
+	case !e.waits:
+		r.forget(now)
+		r.insert(e)
+		r.rank()
+	case now.Sub(r.forgot) > lingerTime:
+		r.forget(now)
+		r.rank()
+	case !was && len(r.entries) > 1:
+		r.rank()
 	}
-	if e.waits { // the usual case: nothing changes
-		if now.Sub(r.forgot) > lingerTime {
-			r.forget(now)
-		}
-		return
-	}
-	r.forget(now)
-	r.insert(e)
-	r.rank()
 }
 
 // Stop says that the write has ended. served tells that the transport has sent some of it: all streams that are more urgent
 // and not in a write have nothing left.
 func (r *Ranking[T]) Stop(e *Entry[T], served bool, now time.Time) {
-	e.writing, e.since = false, now
-	if !served || !e.waits {
-		return
+	e.writing, e.fresh, e.since = false, false, now
+	switch {
+	case !e.waits:
+	case served:
+		r.drop(func(o *Entry[T]) bool { return !o.writing && o.urgency < e.urgency })
+		r.rank()
+	case len(r.entries) > 1:
+		r.rank()
 	}
-	r.drop(func(o *Entry[T]) bool { return !o.writing && o.urgency < e.urgency })
 }
 
 // Remove takes a stream out: at once if it was abandoned, else when what is left of it has been sent. A second call does
@@ -116,7 +124,7 @@ func (r *Ranking[T]) Remove(e *Entry[T], abandoned bool) {
 	if e.removed {
 		return
 	}
-	e.removed, e.writing = true, false
+	e.removed, e.writing, e.fresh = true, false, false
 	r.open--
 	switch {
 	case !e.waits:
@@ -127,6 +135,7 @@ func (r *Ranking[T]) Remove(e *Entry[T], abandoned bool) {
 		if r.closed++; r.closed > maxClosed {
 			r.drop(func(o *Entry[T]) bool { return o.removed })
 		}
+		r.rank()
 	}
 }
 
@@ -151,7 +160,7 @@ func (r *Ranking[T]) forget(now time.Time) {
 	r.drop(func(o *Entry[T]) bool { return !o.writing && now.Sub(o.since) > lingerTime })
 }
 
-// drop takes those out that match, and ranks the others anew if there were any.
+// drop takes those out that match. The others have to be ranked anew.
 func (r *Ranking[T]) drop(match func(*Entry[T]) bool) {
 	if !slices.ContainsFunc(r.entries, match) {
 		return
@@ -166,7 +175,6 @@ func (r *Ranking[T]) drop(match func(*Entry[T]) bool) {
 		}
 		return true
 	})
-	r.rank()
 }
 
 // Poll returns a stream whose urgency has changed since Poll last returned it.
@@ -213,23 +221,42 @@ func (r *Ranking[T]) cut(e *Entry[T]) {
 
 // rank computes all urgencies anew. Its cost is linear.
 func (r *Ranking[T]) rank() {
-	base := 0  // turns of the classes before
-	turns := 0 // of this class
-	for i, e := range r.entries {
-		switch {
-		case i == 0 || e.key.class(&r.entries[i-1].key) != 0:
-			base, turns = base+turns, 0
-			e.turn = 0
-		case e.key.Request == r.entries[i-1].key.Request:
-			e.turn = r.entries[i-1].turn + 1
-		default:
-			e.turn = 0
-		}
-		turns = max(turns, e.turn+1)
-		u := uint8(min(MinUrgency+base+e.turn, MaxUrgency))
-		if u != e.urgency {
-			e.urgency = u
+	if len(r.entries) == 0 {
+		return
+	}
+	if r.assign(false) > MaxUrgency-MinUrgency+1 {
+		r.assign(true)
+	}
+	for _, e := range r.entries {
+		if e.urgency != e.told {
 			r.changed = append(r.changed, e)
 		}
 	}
+}
+
+// assign gives the urgencies and returns how many were needed. If there are not enough, lean says that a class or turn of
+// nothing but last packets gets none: it shares that of the one before, so that at most those packets go out early.
+func (r *Ranking[T]) assign(lean bool) (needed int) {
+	level, base, top := 0, 0, 0 // of the entry, of the classes before, and so far
+	if lean && !r.entries[0].busy() {
+		top = 1 // there is none before
+	}
+	for i, e := range r.entries {
+		newClass := i == 0 || e.key.class(&r.entries[i-1].key) != 0
+		if newClass {
+			base = top
+		}
+		switch {
+		case newClass || e.key.Request != r.entries[i-1].key.Request:
+			level = base
+			if e.busy() || !lean {
+				level++
+			}
+		case e.busy():
+			level++
+		}
+		top = max(top, level)
+		e.urgency = uint8(min(MinUrgency-1+level, MaxUrgency))
+	}
+	return top
 }

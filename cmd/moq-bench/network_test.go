@@ -99,6 +99,8 @@ type line struct {
 	mu   sync.Mutex
 	link *link.Link[packet]
 	then func(packet) // where what has arrived goes
+	lose int          // so many of the next large packets are lost
+	lost int
 }
 
 func (n *network) newLine(p link.Params) *line {
@@ -110,6 +112,12 @@ func (n *network) newLine(p link.Params) *line {
 
 func (l *line) submit(p packet) {
 	l.mu.Lock()
+	if l.lose > 0 && len(p.b) > 1000 {
+		l.lose--
+		l.lost++
+		l.mu.Unlock()
+		return
+	}
 	l.link.Submit(time.Since(l.n.epoch), int32(len(p.b)), cc.NotECT, p)
 	l.mu.Unlock()
 	l.wake()
@@ -121,6 +129,13 @@ func (l *line) change(p link.Params) {
 	l.link.Change(time.Since(l.n.epoch), p)
 	l.mu.Unlock()
 	l.wake()
+}
+
+// loseNext loses the next n large packets.
+func (l *line) loseNext(n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lose = n
 }
 
 // queueDelay is how long a packet that is sent now waits for the line.
