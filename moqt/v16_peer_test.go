@@ -290,3 +290,22 @@ func (ps *peerStream) message16(why string) {
 	}
 	ps.buf = ps.buf[n:]
 }
+
+// "If it appears in some other type of message, it MUST be ignored." [MOQT-16] Section 9.2.2, Message Parameters
+func TestDraft16MisplacedParameter(t *testing.T) {
+	session16(t, false, func(st *sessionTest, c *peerStream) {
+		answered := make(chan TrackStatus, 1)
+		go func() {
+			status, err := st.s.TrackStatus(st.s.Context(), wire.FullTrackName{Namespace: wire.MustNamespace("demo"), Name: "v"})
+			if err != nil {
+				st.Error(err)
+			}
+			answered <- status
+		}()
+		c.wantHex("", `0d 000a 00 01 04 "demo" 01 "v" 00`)
+		c.sendHex(`07 0009 00 02 09 03 4064 05 19 01`) // LARGEST_OBJECT, and a GROUP_ORDER that no such answer has
+		if status := <-answered; status.Largest != wire.Some(loc(100, 5)) {
+			st.Errorf("got %+v", status)
+		}
+	})
+}

@@ -308,8 +308,10 @@ func (c *conn16) messageFromPeer(m *wire.Message16) {
 	c.mu.Unlock()
 	switch {
 	case update != nil && (m.Type == wire.MsgRequestOK || m.Type == wire.MsgRequestError):
+		dropMisplaced(m.Message, wire.MsgRequestUpdate)
 		c.toSession(update.stream, m.Message)
 	case r != nil && m.Message != nil:
+		dropMisplaced(m.Message, r.opener)
 		c.toSession(r.stream, m.Message)
 		if ends {
 			r.stream.Close()
@@ -318,6 +320,13 @@ func (c *conn16) messageFromPeer(m *wire.Message16) {
 		c.cancelledByPeer(r, m)
 	case !known:
 		c.s.violation(m.Type.String() + " for a request that was not made")
+	}
+}
+
+// dropMisplaced takes parameters out of an answer to a message of type to that it should not have.
+func dropMisplaced(m wire.Message, to wire.MessageType) {
+	if ok, is := m.(*wire.RequestOK); is {
+		ok.Check(to, wire.Draft16) // the session checks again
 	}
 }
 
