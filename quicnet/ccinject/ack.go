@@ -197,5 +197,7 @@ func (s *sender) sample(at time.Duration, handshake bool) cc.Sample {
 		s.sampler.OnHandshakeAck(at, p.newest.sentAt, p.bytes, *s.confirmed)
 		return cc.Sample{Delivered: s.sampler.Delivered()}
 	}
-	return s.sampler.OnAck(at, p.bytes, p.newest.acked(), p.newest.stamp)
+	r := s.sampler.OnAck(at, p.bytes, p.newest.acked(), p.newest.stamp)
+	r.Rate = coarse(r.Rate)
+	return r
 }

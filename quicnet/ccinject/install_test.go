@@ -187,7 +187,7 @@ func TestECNAndMigration(t *testing.T) {
 			t.Fatalf("mark %d: %d controllers were made", mark, len(servers.made))
 		}
 		for i, f := range servers.made {
-			if f.acked < 600 {
+			if f.acked < 500 { // the last ones may be on their way
 				t.Errorf("mark %d: path %d: %d packets acknowledged", mark, i, f.acked)
 			}
 			if (f.ect != [2]int64{}) != (mark != cc.NotECT) {
