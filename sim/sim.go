@@ -55,7 +55,8 @@ type Quirks struct {
 	// DualQCoupling: see link.DualQConfig.
 	DualQCoupling bool
 
-	// FixedSeeds: controllers draw the same random numbers in every run.
+	// FixedSeeds: controllers draw the same random numbers in every run. BBR's
+	// depend on the time of its first packet alone, to the microsecond.
 	FixedSeeds bool
 }
 

@@ -159,7 +159,7 @@ coupling of its AQM, which is switched on here too. 25 runs there.
 	fmt.Fprint(b, `
 ## The newest design
 
-The controllers of the newest design beside draft-04, with the same quirks, and
+The default and the newest design beside draft-04, with the same quirks, and
 beside the newest c4 column of the drafts' tables (which is draft-04). Percentages
 are against c4-draft04.
 `)
@@ -183,7 +183,7 @@ The first table's %d runs took %.0f s on %d cores, with whatever else the machin
 was doing.
 `, total, took.Seconds(), runtime.GOMAXPROCS(0))
 	if cpu > 0 {
-		fmt.Fprintf(b, "They used %.0f s of processor time: %.0f runs a second and core.\n", cpu.Seconds(), float64(total)/cpu.Seconds())
+		fmt.Fprintf(b, "They used %.0f s of processor time: %.0f runs for each second of it.\n", cpu.Seconds(), float64(total)/cpu.Seconds())
 	}
 	return nil
 }
