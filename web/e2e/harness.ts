@@ -351,9 +351,7 @@ export class Player {
 	 * whether the clip's white bar is there, and what the player says of it. What the page sees comes up to a refresh
 	 * after the worker has drawn it, or more if it looks less often: interval is the usual time between two looks.
 	 */
-	watchFrames(
-		ms: number,
-	): Promise<{
+	watchFrames(ms: number): Promise<{
 		interval: number;
 		frames: { seen: number; burnt: number; flash: boolean; said: ShownFrame | undefined }[];
 	}> {

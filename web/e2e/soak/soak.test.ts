@@ -18,6 +18,8 @@ interface Sample {
 	/** MiB after a collection of garbage. */
 	page: number;
 	worker: number;
+	/** MiB that array buffers of the worker hold: mostly sound on its way, which is freed when the audio thread gets to it. */
+	buffers: number;
 	/** MiB of resident memory of the processes that show pages, and of the browser's others. */
 	renderers: number;
 	others: number;
@@ -38,17 +40,17 @@ test(`memory over ${MINUTES} minutes of playing`, async () => {
 		const at = (Date.now() - began) / 60_000;
 		await page.evaluate(collect);
 		await worker.evaluate(collect);
-		const s = { at, page: await heaps.page(), worker: await heaps.worker(), ...(await resident()) };
+		const s = { at, page: await heaps.page(), ...(await heaps.worker()), ...(await resident()) };
 		samples.push(s);
 		const { stats, state } = await player.info();
 		console.log(
-			`${s.at.toFixed(2)} min  page ${s.page.toFixed(2)} MiB  worker ${s.worker.toFixed(2)} MiB  renderers ${s.renderers.toFixed(1)} MiB  others ${s.others.toFixed(1)} MiB  ` +
+			`${s.at.toFixed(2)} min  page ${s.page.toFixed(2)} MiB  worker ${s.worker.toFixed(2)} MiB  buffers ${s.buffers.toFixed(1)} MiB  renderers ${s.renderers.toFixed(1)} MiB  others ${s.others.toFixed(1)} MiB  ` +
 				`${state} ${stats?.showing} ${stats?.framerate} /s  reconnects ${stats?.reconnects}`,
 		);
 		expect(state).toBe("playing");
 	}
 	const counted = samples.slice(Math.floor(samples.length * WARM_UP));
-	for (const what of ["page", "worker", "renderers", "others"] as const) {
+	for (const what of ["page", "worker", "buffers", "renderers", "others"] as const) {
 		const { slope, error } = bestLine(counted.map((s) => [s.at / 60, s[what]]));
 		console.log(`figure: ${what}: ${slope.toFixed(2)} MiB per hour, give or take ${error.toFixed(2)}`);
 		// What leaks an object per frame loses 10 MiB and more in an hour.
@@ -56,11 +58,17 @@ test(`memory over ${MINUTES} minutes of playing`, async () => {
 	}
 });
 
-/** Reads how much memory a page and its worker use, with what array buffers hold. */
+/** What Runtime.getHeapUsage answers, in bytes. */
+interface Usage {
+	usedSize: number;
+	backingStorageSize?: number;
+}
+
+/** Reads how much memory a page and its worker use. */
 class Heaps {
 	readonly #session: CDPSession;
 	readonly #worker: string;
-	readonly #waiting = new Map<number, (size: number) => void>();
+	readonly #waiting = new Map<number, (usage: Usage) => void>();
 	#id = 0;
 
 	static async of(page: Page): Promise<Heaps> {
@@ -77,22 +85,23 @@ class Heaps {
 		this.#worker = worker;
 		session.on("Target.receivedMessageFromTarget", (e) => {
 			const { id, result } = JSON.parse(e.message);
-			this.#waiting.get(id)?.(result.usedSize + (result.backingStorageSize ?? 0));
+			this.#waiting.get(id)?.(result);
 			this.#waiting.delete(id);
 		});
 	}
 
 	async page(): Promise<number> {
-		const usage: { usedSize: number; backingStorageSize?: number } = await this.#session.send("Runtime.getHeapUsage");
-		return (usage.usedSize + (usage.backingStorageSize ?? 0)) / 2 ** 20;
+		const { usedSize }: Usage = await this.#session.send("Runtime.getHeapUsage");
+		return usedSize / 2 ** 20;
 	}
 
-	async worker(): Promise<number> {
+	async worker(): Promise<{ worker: number; buffers: number }> {
 		const id = ++this.#id;
-		const size = new Promise<number>((resolve) => this.#waiting.set(id, resolve));
+		const usage = new Promise<Usage>((resolve) => this.#waiting.set(id, resolve));
 		const message = JSON.stringify({ id, method: "Runtime.getHeapUsage" });
 		await this.#session.send("Target.sendMessageToTarget", { sessionId: this.#worker, message });
-		return (await size) / 2 ** 20;
+		const { usedSize, backingStorageSize } = await usage;
+		return { worker: usedSize / 2 ** 20, buffers: (backingStorageSize ?? 0) / 2 ** 20 };
 	}
 }
 

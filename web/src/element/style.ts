@@ -138,6 +138,7 @@ figure canvas { width: 100%; height: 132px; display: block; }
 	.bar { padding: 28px 4px 4px; }
 	.charts { grid-template-columns: minmax(0, 1fr); }
 	.stats { padding: 10px; }
+	figcaption b { flex-basis: 100%; }
 	.numbers { grid-template-columns: repeat(3, minmax(0, 1fr)); }
 	.numbers div { padding: 7px 9px; }
 	.numbers dd { font-size: 13.5px; }

@@ -216,3 +216,15 @@ test("sound that lags far behind does not hold up the picture, and sound that is
 	expect(run(3500)).toBeCloseTo(130, -1);
 	expect(run(1000)).toBeGreaterThan(1000);
 });
+
+test("sound of which a part is far too late does not hold up the picture without bound", () => {
+	const clock = new PlayoutClock("auto");
+	clock.outputLatency = 40;
+	for (let now = 0; now < 12_000; now += 20) {
+		clock.arrived("video", "video", now * 1000, now + 30);
+		clock.arrived("audio", "audio", now * 1000, now + 30);
+		if (now > 4500 && now % 200 === 0) clock.arrived("audio", "audio", (now - 4500) * 1000, now + 30);
+		clock.advance(now + 30);
+	}
+	expect(clock.videoOffset).toBeLessThan(30 + 2000 + 100);
+});

@@ -151,8 +151,8 @@ export class PlayoutClock {
 		let audio = video;
 		for (const t of settled) {
 			if (t.kind !== "audio" || this.#outputLatency === undefined) continue;
-			const least = this.#target === "auto" ? t.transit.quantile(QUANTILE, now) : t.transit.min;
-			audio = Math.max(audio, (least ?? base) + this.#outputLatency + AUDIO_SAFETY);
+			const least = (this.#target === "auto" ? t.transit.quantile(QUANTILE, now) : t.transit.min) ?? base;
+			audio = Math.max(audio, Math.min(least, base + MAX_TARGET) + this.#outputLatency + AUDIO_SAFETY);
 		}
 		video = Math.max(video, audio - MAX_LEAD);
 		return { video, lag: audio - video };
