@@ -24,11 +24,12 @@ type subscriber struct {
 	stats *Stats
 	hold  *hold // keeps the track going; nil in tests of the log alone
 
-	joined  time.Time // when it began, or resumed
-	cursors sync.WaitGroup
-	open    []*cursor     // those that may still run, oldest first
-	sweepAt int           // length of open at which those that are over are taken out
-	opened  chan struct{} // closed when the newest cursor has its stream; nil before the first
+	tellsAcks bool      // the connection can tell what was acknowledged; set by run
+	joined    time.Time // when it began, or resumed
+	cursors   sync.WaitGroup
+	open      []*cursor     // those that may still run, oldest first
+	sweepAt   int           // length of open at which those that are over are taken out
+	opened    chan struct{} // closed when the newest cursor has its stream; nil before the first
 }
 
 // maxCursors bounds the streams of a subscription that are open or wait for the peer to allow one more. Beyond it the
@@ -46,6 +47,7 @@ func (s *subscriber) run(ctx context.Context) {
 	defer s.stats.Subscribers.Add(-1)
 
 	s.joined = s.cfg.Now()
+	s.tellsAcks = s.pub.TellsAcks()
 	state := s.pub.State()
 	s.wantGroup(moqt.PublicationState{}, state)
 	if s.hold != nil {
@@ -155,7 +157,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	if g.header.Group < from.Group || g.header.Group > state.EndGroup {
 		return
 	}
-	c := &cursor{tellsAcks: s.pub.TellsAcks(), subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, expiry: state.SubgroupTimeout, joined: s.joined, opened: make(chan struct{})}
+	c := &cursor{tellsAcks: s.tellsAcks, subgroup: g, of: s, cfg: s.cfg, stats: s.stats, timeout: state.ObjectTimeout, expiry: state.SubgroupTimeout, joined: s.joined, opened: make(chan struct{})}
 	if g.header.Group == from.Group {
 		c.from = from.Object
 	}
@@ -209,7 +211,7 @@ func (s *subscriber) forwardDatagram(d *datagram, from wire.Location, state moqt
 		s.stats.DatagramsLost.Add(1)
 		return
 	}
-	if o := s.track.observer; o != nil && s.pub.TellsAcks() {
+	if o := s.track.observer; o != nil && s.tellsAcks {
 		priority := d.object.Priority
 		d.object.OnAcked = func(at time.Time) { o.Delivered(priority, max(0, at.Sub(now))) }
 	}

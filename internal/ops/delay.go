@@ -197,6 +197,7 @@ type Delays struct {
 	desc   *prometheus.Desc
 	pairs  [][]*dto.LabelPair // by place in values
 	values []*Delay
+	sets   [][]string     // the label values, in the same order
 	place  map[string]int // of the joined label values
 }
 
@@ -217,7 +218,8 @@ func newDelays(name, help string, labels ...Label) *Delays {
 		desc:   prometheus.NewDesc(name, help, labelNames(labels), nil),
 		place:  make(map[string]int),
 	}
-	for i, values := range combinations(clamped) {
+	d.sets = combinations(clamped)
+	for i, values := range d.sets {
 		d.place[joined(values)] = i
 		d.values = append(d.values, new(Delay))
 		d.pairs = append(d.pairs, prometheus.MakeLabelPairs(d.desc, values))
@@ -249,8 +251,8 @@ func (d *Delays) With(values ...string) *Delay {
 
 // Sum returns the delays of all label values that match.
 func (d *Delays) Sum(match func(values []string) bool) (sum DelaySnapshot) {
-	for i, values := range combinations(d.labels) {
-		if match(values) {
+	for i, values := range d.sets {
+		if d.values[i].seen() && match(values) {
 			s := d.values[i].Snapshot()
 			sum.Add(&s)
 		}
