@@ -244,10 +244,14 @@ func TestFetchFillsFromUpstream(t *testing.T) {
 		want  string
 		asked string
 	}{
-		{"gaps before, between and in a group", fetchOf(wire.Location{Group: 3}, wire.Location{Group: 9}, wire.GroupOrderAscending),
-			all, "3.0-4.0, 5.2-5.3, 5.4-6.0, 7.1-7.2"},
-		{"newest first", fetchOf(wire.Location{Group: 3}, wire.Location{Group: 9}, wire.GroupOrderDescending),
-			"7.0 7.1 6.0 6.1 6.3 5.0 5.1 5.3 4.0 4.1 4.3 3.0 3.1 3.3", "7.1-7.2, 6.0-6.0, 5.2-5.3, 5.4-5.0, 3.0-4.0"},
+		{
+			"gaps before, between and in a group", fetchOf(wire.Location{Group: 3}, wire.Location{Group: 9}, wire.GroupOrderAscending),
+			all, "3.0-4.0, 5.2-5.3, 5.4-6.0, 7.1-7.2",
+		},
+		{
+			"newest first", fetchOf(wire.Location{Group: 3}, wire.Location{Group: 9}, wire.GroupOrderDescending),
+			"7.0 7.1 6.0 6.1 6.3 5.0 5.1 5.3 4.0 4.1 4.3 3.0 3.1 3.3", "7.1-7.2, 6.0-6.0, 5.2-5.3, 5.4-5.0, 3.0-4.0",
+		},
 		{"all is cached", fetchOf(wire.Location{Group: 5}, wire.Location{Group: 5, Object: 2}, wire.GroupOrderAscending), "5.0 5.1", ""},
 		{"nothing is cached", fetchOf(wire.Location{Group: 3, Object: 1}, wire.Location{Group: 4, Object: 2}, wire.GroupOrderAscending), "3.1 3.3 4.0 4.1", "3.1-4.2"},
 	} {

@@ -39,9 +39,11 @@ func (o *observed) Track(name wire.FullTrackName) TrackObserver {
 	o.add("track %s", name.Name)
 	return o
 }
+
 func (o *observed) Received(r ReceivedObject) {
 	o.add("received %d bytes, %d, %x", r.Bytes, r.Priority, r.Properties)
 }
+
 func (o *observed) Handed(priority uint8, took time.Duration) {
 	o.add("handed %d after %v", priority, took)
 }

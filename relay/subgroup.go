@@ -338,13 +338,6 @@ func (s *subgroup) gone() bool {
 	return s.end == endEvicted
 }
 
-// complete reports whether the log ended with all that belongs to it.
-func (s *subgroup) complete() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.end == endFinished
-}
-
 // wasReset reports whether the log ended without being complete.
 func (s *subgroup) wasReset() bool {
 	s.mu.Lock()
