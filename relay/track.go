@@ -50,6 +50,7 @@ type track struct {
 	published bool      // an object has arrived or an upstream has told of one: largest is valid
 	floor     uint64    // groups below were evicted: late streams of theirs are refused
 	leader    *link     // who brought the newest group or datagram
+	back      time.Time // when leader first brought one below floor after the last that was taken; zero if it has not
 	orphaned  time.Time // when somebody else first brought an older one after leader had gone; zero if nobody has
 	ended     *ending
 	changed   signal
@@ -123,8 +124,12 @@ func (t *track) openSubgroup(h moqt.SubgroupHeader, by *link, now time.Time) (s 
 		return nil, why
 	}
 	if h.Group < t.floor {
+		why := t.wentBack(by, now)
 		t.mu.Unlock()
-		return nil, notTaken
+		return nil, why
+	}
+	if by == t.leader {
+		t.back = time.Time{}
 	}
 	g := t.group(h.Group, now)
 	for _, other := range g.subgroups {
@@ -166,6 +171,19 @@ func (t *track) stale(group uint64, by *link, now time.Time) refusal {
 		return notTaken
 	}
 	return newIfAlone
+}
+
+// wentBack refuses a group that has left the cache. It may be a straggler; but if the publisher that leads has brought nothing
+// else for a while, it has begun anew within its subscription. t.mu is held.
+func (t *track) wentBack(by *link, now time.Time) refusal {
+	switch {
+	case by == nil || by != t.leader:
+	case t.back.IsZero():
+		t.back = now
+	case now.Sub(t.back) >= orphanTime:
+		return newForSure
+	}
+	return notTaken
 }
 
 // lead notes who brought the newest; t.mu is held.

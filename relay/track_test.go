@@ -474,3 +474,31 @@ func BenchmarkAppendAndRead(b *testing.B) {
 		tr.grew(s.append(payload))
 	}
 }
+
+// A publisher whose group ids begin anew within its subscription is followed, but a straggler does not make it so.
+func TestGroupsBeginAnew(t *testing.T) {
+	lt := newLogTest(t, 1<<20, 1<<20)
+	by := &link{}
+	lt.object(lt.open(by, 100, 0), 0, []byte("x"))
+	lt.object(lt.open(by, 101, 0), 0, []byte("x"))
+	lt.now = lt.now.Add(time.Minute)
+	lt.track.expire(lt.now, 10*time.Second, 2*time.Second)
+	lt.wantGroups(101)
+	refused := func(group uint64, want refusal) {
+		t.Helper()
+		if s, why := lt.track.openSubgroup(moqt.SubgroupHeader{Group: group}, by, lt.now); s != nil || why != want {
+			t.Errorf("group %d: %v, refusal %v, want %v", group, s, why, want)
+		}
+	}
+	refused(99, notTaken)
+	lt.now = lt.now.Add(time.Second)
+	lt.object(lt.open(by, 102, 0), 0, []byte("x"))
+	lt.now = lt.now.Add(5 * time.Second)
+	refused(100, notTaken) // a straggler
+	for g := range uint64(2) {
+		lt.now = lt.now.Add(orphanTime/2 - 1)
+		refused(g, notTaken)
+	}
+	lt.now = lt.now.Add(2)
+	refused(2, newForSure)
+}
