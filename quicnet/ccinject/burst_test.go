@@ -95,9 +95,10 @@ func film(t *testing.T, down, up *link, sizes []int, f func(cc.Config) *c4.Contr
 			time.Sleep(time.Until(begin.Add(time.Duration(n+1) * time.Second / 30)))
 		}
 		s = m.Snapshot()
-		probes = o.probes
 		p.close()
 		time.Sleep(time.Minute)
+		synctest.Wait()
+		probes = o.probes
 	})
 	return bursts, probes, s
 }

@@ -138,10 +138,13 @@ func TestC4ReactsToMarks(t *testing.T) {
 			p := newPair(t, server, client, New(Config{Controller: newRecorder(&r)}), nil)
 			c, s := p.connect()
 			transfer(t, s, c, 3e6) // the start-up's queue is another matter
-			begin := time.Now()
+			settle()
 			r.sum, r.samples = 0, 0
+			begin := time.Now()
 			transfer(t, s, c, 4e6)
-			took, rtt = time.Since(begin), r.mean()
+			took = time.Since(begin)
+			settle()
+			rtt = r.mean()
 			p.close()
 			time.Sleep(time.Minute)
 		})

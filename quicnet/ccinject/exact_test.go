@@ -35,7 +35,7 @@ func TestSpuriousLosses(t *testing.T) {
 				begin := time.Now()
 				transfer(t, s, c, 5e6)
 				took = time.Since(begin)
-				time.Sleep(time.Second)
+				settle()
 			})
 		}
 		return took, f, r
@@ -68,6 +68,7 @@ func TestReorderedForever(t *testing.T) {
 		begin := time.Now()
 		transfer(t, s, c, 5e6)
 		took := time.Since(begin)
+		settle()
 		t.Logf("%v, %d losses", took, r.gaps)
 		if took > 3500*time.Millisecond {
 			t.Errorf("took %v", took)
@@ -85,11 +86,13 @@ func TestAcksOfGivenUpPackets(t *testing.T) {
 	down := &link{rate: mbps(20), delay: 20 * time.Millisecond, queue: 200 * time.Millisecond}
 	connected(t, down, up, newRecorder(&r), func(p *pair, c, s *quic.Conn) {
 		transfer(t, s, c, 5e6)
+		settle()
 		before := r.NominalRate()
 		for range 3 {
 			up.set(func(*link) { held = time.Now().Add(400 * time.Millisecond) })
 			transfer(t, s, c, 2e6)
 		}
+		settle()
 		after := r.NominalRate()
 		t.Logf("nominal rate %v before, %v after; %d given up", before, after, r.ptos)
 		if r.ptos == 0 {

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quic-go/quic-go"
@@ -187,6 +188,13 @@ func tryTransfer(from, to *quic.Conn, n int) error {
 		err = io.ErrUnexpectedEOF
 	}
 	return err
+}
+
+// settle waits until everything is acknowledged and no goroutine of the bubble has anything to do, so that a test may look at
+// what belongs to a connection.
+func settle() {
+	time.Sleep(time.Second)
+	synctest.Wait()
 }
 
 type zeros struct{}

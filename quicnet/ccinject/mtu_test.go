@@ -23,7 +23,7 @@ func TestMTU(t *testing.T) {
 			begin := time.Now()
 			transfer(t, s, c, 3e6)
 			took := time.Since(begin)
-			time.Sleep(time.Second)
+			settle()
 			dropped := down.dropped
 			p.close()
 			time.Sleep(time.Minute)

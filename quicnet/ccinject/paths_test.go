@@ -43,6 +43,7 @@ func TestRebinding(t *testing.T) {
 				t.Errorf("3 MB took %v after the move", took)
 			}
 		}
+		settle()
 		if got, want := p.serverIn.Stats(), (Stats{Installed: 1, Reinstalled: 2}); got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -107,7 +108,7 @@ func TestZeroRTT(t *testing.T) {
 				t.Fatal(err)
 			}
 			transfer(t, c, s, 2e6)
-			time.Sleep(time.Second) // for the ticket
+			settle() // and for the ticket
 			if used := c.ConnectionState().Used0RTT; used != (round == 1) {
 				t.Errorf("round %d: 0-RTT %v", round, used)
 			}
