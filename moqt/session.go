@@ -18,6 +18,7 @@ import (
 type Session struct {
 	// Fixed after New.
 	conn         Conn
+	events       EventLogger // nil: nowhere
 	cfg          Config
 	adapter      *conn16 // conn, if the peer speaks draft-16
 	version      wire.Version
@@ -91,6 +92,7 @@ func New(conn Conn, cfg Config) *Session {
 	info := conn.Info()
 	s := &Session{
 		conn:         conn,
+		events:       eventLogger(conn),
 		cfg:          cfg.withDefaults(),
 		server:       info.Server,
 		webTransport: info.Transport == TransportWebTransport,

@@ -46,6 +46,7 @@ func (s *Session) runControl() {
 			setup.Path = wire.Some(s.cfg.Path)
 		}
 	}
+	s.logMessage("created", wire.MsgSetup)
 	b, err := wire.AppendMessage(nil, setup, s.version)
 	if err != nil {
 		s.fail(wire.SessionInternalError, err.Error())
@@ -116,6 +117,7 @@ func (s *Session) readControl(in ReceiveStream, ahead []byte) {
 			s.failWire(err)
 			return
 		}
+		s.logMessage("parsed", typ)
 		switch m := m.(type) {
 		case *wire.Setup:
 			err = s.receiveSetup(m)

@@ -78,6 +78,7 @@ func (p *Publication) SendDatagram(d Datagram) error {
 		m.Priority = wire.Some(d.Priority)
 	}
 	out := datagramPool.Get().(*outDatagram)
+	p.s.logDatagram("created", &m)
 	b, err := m.Append(out.b[:0], p.s.version)
 	if err != nil {
 		datagramPool.Put(out)
@@ -282,6 +283,7 @@ func (s *Session) takeDatagram(b []byte) error {
 	case err != nil:
 		return err
 	}
+	s.logDatagram("parsed", &d)
 	s.placeDatagram(&d)
 	return nil
 }

@@ -138,6 +138,7 @@ func (h *handle) write(fin bool, msgs []wire.Message) error {
 		if b, err = wire.AppendMessage(b, m, h.s.version); err != nil {
 			return err
 		}
+		h.s.logMessage("created", m.Type())
 	}
 	*bp = b
 	h.wmu.Lock()

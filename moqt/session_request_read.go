@@ -78,6 +78,7 @@ func (h *handle) dispatch(typ wire.MessageType, body []byte) error {
 	if m == nil {
 		return err
 	}
+	h.s.logMessage("parsed", typ)
 	switch m := m.(type) {
 	case *wire.GoAway:
 		return h.receiveGoAway(m)

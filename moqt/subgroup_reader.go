@@ -40,6 +40,7 @@ func (s *Session) serveSubgroup(d *dataReader) {
 		EndOfGroup:  r.wire.EndOfGroup,
 		FirstObject: r.wire.FirstObject,
 	}
+	s.logSubgroup("parsed", r.wire.TrackAlias, &r.header)
 	s.placeSubgroup(r)
 }
 

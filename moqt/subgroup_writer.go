@@ -59,6 +59,7 @@ func (p *Publication) OpenSubgroup(ctx context.Context, h SubgroupHeader) (*Subg
 	w.entry = p.s.priorities.add(p.key(&p.state, w.publisherPriority(), h.Group, h.Subgroup), stream)
 	p.mu.Unlock()
 	p.s.stats.subgroupsSent.Add(1)
+	p.s.logSubgroup("created", p.alias, &h)
 	context.AfterFunc(stream.Context(), w.forget)
 	return w, nil
 }

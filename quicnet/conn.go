@@ -19,6 +19,7 @@ type base struct {
 
 	resetAt bool            // the peer knows RESET_STREAM_AT
 	acks    *ackwatch.Watch // nil if this connection cannot tell
+	events  *events         // nil if it has no qlog file
 
 	ctx context.Context // ends with a *moqt.ConnError as its cause
 	end context.CancelCauseFunc
@@ -30,7 +31,7 @@ type base struct {
 func newBase(qc *quic.Conn, under context.Context, info moqt.ConnInfo, release func()) *base {
 	info.RemoteAddr = qc.RemoteAddr()
 	b := &base{info: info, qc: qc, under: under, release: release, released: make(chan struct{})}
-	b.acks = ackwatch.Of(qc)
+	b.acks, b.events = ackwatch.Of(qc), newEvents(qc)
 	b.resetAt = qc.ConnectionState().SupportsStreamResetPartialDelivery.Remote
 	b.ctx, b.end = context.WithCancelCause(context.Background())
 	return b
@@ -41,6 +42,7 @@ func (b *base) Context() context.Context { return b.ctx }
 func (b *base) Info() moqt.ConnInfo { return b.info }
 
 func (b *base) free() {
+	b.events.close()
 	if b.release != nil {
 		b.release()
 	}

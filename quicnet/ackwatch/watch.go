@@ -152,3 +152,6 @@ func (r *recorder) Close() error {
 	}
 	return nil
 }
+
+// Also returns what else the connection is reported to, or nil.
+func (w *Watch) Also() qlogwriter.Trace { return w.also }
