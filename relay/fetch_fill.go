@@ -128,10 +128,10 @@ func (f *fetchTask) fill(low, high wire.Location) error {
 // fillFrom is fill with the answer of a publisher that has agreed already, if r is not nil.
 func (f *fetchTask) fillFrom(r *moqt.FetchReader, low, high wire.Location) error {
 	next, end := f.ends(low, high)
-	for !f.precedes(end, next) {
+	for {
 		if r == nil {
 			if r, _ = f.open(f.span(next, low, high)); r == nil {
-				break
+				return f.out.unknown(end)
 			}
 		}
 		answered, err := f.pass(r, &next, low, high)
@@ -139,22 +139,15 @@ func (f *fetchTask) fillFrom(r *moqt.FetchReader, low, high wire.Location) error
 		r.Stop(wire.StreamCancelled)
 		f.freePlace()
 		r = nil
-		if err != nil {
+		if answered || err != nil {
 			return err
-		}
-		if answered {
-			return nil
 		}
 		f.nextPublisher()
 	}
-	if f.precedes(end, next) {
-		return nil
-	}
-	return f.out.unknown(end)
 }
 
-// pass sends on what a publisher answers and moves next past it. It reports false if the answer was of no use from there
-// on; the error is one that ends the FETCH.
+// pass sends on what a publisher answers and moves next past it, up to the end of the range. It reports false if the answer
+// was of no use from there on; the error is one that ends the FETCH.
 func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wire.Location) (answered bool, err error) {
 	defer context.AfterFunc(f.ctx, func() { r.Stop(wire.StreamCancelled) })()
 	_, end := f.ends(low, high)
@@ -166,6 +159,7 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 		var o moqt.FetchObject
 		var failed error
 		f.budget.during(f.budget.left, func() { o, failed = r.Next() }, func() { r.Stop(wire.StreamCancelled) })
+		f.out.w.SetWriteDeadline(f.budget.now().Add(fillWriteTimeout))
 		at := wire.Location{Group: o.Group, Object: o.Object}
 		switch {
 		case failed == io.EOF:
@@ -186,6 +180,9 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 			if err := tell(at); err != nil {
 				return false, err
 			}
+			if at == end { // there may be no location after it
+				return true, nil
+			}
 			*next = f.after(at)
 			continue
 		case at.Less(low) || high.Less(at):
@@ -195,6 +192,9 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 		}
 		if err := f.copyObject(r, o); err != nil {
 			return false, err
+		}
+		if at == end {
+			return true, nil
 		}
 		*next = f.after(at)
 	}
@@ -219,7 +219,6 @@ func (f *fetchTask) rest(next, last, end wire.Location) error {
 
 // copyObject sends on one object of a publisher's answer, as it comes in.
 func (f *fetchTask) copyObject(r *moqt.FetchReader, o moqt.FetchObject) error {
-	f.out.w.SetWriteDeadline(f.budget.now().Add(fillWriteTimeout))
 	if err := f.out.next(); err != nil {
 		return err
 	}
