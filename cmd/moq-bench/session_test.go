@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -119,9 +120,12 @@ func TestOnePacketAtMost(t *testing.T) {
 				bulk := st.publish(&orderTrack{name: "bulk", subscriber: 20, publisher: 6})
 				urgent := st.publish(&orderTrack{name: "urgent", subscriber: 10, publisher: 6})
 				h := st.net.addHost(path(4e6, pathRTT, pathQueue))
+				var mu sync.Mutex    // guards the next two
 				var sent []time.Time // packets to the host, at the relay's socket
 				var under []time.Duration
 				st.server.onPacket = func(at time.Time, b []byte) {
+					mu.Lock()
+					defer mu.Unlock()
 					if len(b) > 1000 {
 						sent = append(sent, at)
 						under = append(under, h.in.queueDelay())
@@ -135,7 +139,9 @@ func TestOnePacketAtMost(t *testing.T) {
 				worst, waited := 0, time.Duration(0)
 				for g := range uint64(40) {
 					synctest.Wait()
+					mu.Lock()
 					before, ready := len(sent), time.Now()
+					mu.Unlock()
 					urgent.local.Write(relay.LocalObject{Group: g, Priority: urgent.publisher, Payload: make([]byte, 600), EndOfGroup: true})
 					var at time.Time
 					for at.IsZero() {
@@ -145,9 +151,11 @@ func TestOnePacketAtMost(t *testing.T) {
 					}
 					// The packet that brought it is the one that left so long ago.
 					n := 0
+					mu.Lock()
 					for n < len(sent)-before && sent[before+n].Add(under[before+n]+pathRTT/2+3*time.Millisecond).Before(at) {
 						n++
 					}
+					mu.Unlock()
 					worst = max(worst, n)
 					waited = max(waited, at.Sub(ready))
 					time.Sleep(37 * time.Millisecond)
