@@ -35,6 +35,7 @@ func ruleFIN(group, subgroup, last uint64, endOfGroup bool) ruleStep {
 func groupGap(n uint64) wire.Property {
 	return wire.Property{Type: wire.PropertyPriorGroupIDGap, Uint: n}
 }
+
 func objectGap(n uint64) wire.Property {
 	return wire.Property{Type: wire.PropertyPriorObjectIDGap, Uint: n}
 }

@@ -140,7 +140,7 @@ func TestProbesInBursts(t *testing.T) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		for _, field := range strings.Fields(line) {
+		for field := range strings.FieldsSeq(line) {
 			n, err := strconv.Atoi(field)
 			if err != nil {
 				t.Fatal(err)
