@@ -17,7 +17,8 @@ const maxBox = 64 << 20
 // boxReader reads top-level boxes from a stream and finds its way back when a
 // stream was cut in the middle of a box and another one follows.
 type boxReader struct {
-	r    *bufio.Reader
+	src  io.Reader     // the stream
+	r    *bufio.Reader // reads it, after what is to be read again
 	pos  int64      // of the next byte
 	back *boxHeader // a header that was given back
 	cut  bool       // the stream ended within a box
@@ -25,7 +26,14 @@ type boxReader struct {
 }
 
 func newBoxReader(r io.Reader) *boxReader {
-	return &boxReader{r: bufio.NewReaderSize(r, 1<<16)}
+	return &boxReader{src: r, r: bufio.NewReaderSize(r, 1<<16)}
+}
+
+// again puts b in front of what comes next. Readers are not stacked: a source can come back for weeks.
+func (r *boxReader) again(b []byte) {
+	ahead, _ := r.r.Peek(r.r.Buffered())
+	b = append(bytes.Clone(b), ahead...)
+	r.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(b), r.src), 1<<16)
 }
 
 // boxHeader is a box of which only the header was read.
@@ -153,7 +161,7 @@ func (r *boxReader) resync(h boxHeader, cause error) error {
 	r.last = nil
 	if i := findFtyp(seen); i >= 0 {
 		r.pos = from + int64(i)
-		r.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(seen[i:]), r.r), 1<<16)
+		r.again(seen[i:])
 		return nil
 	}
 	// Slide a window of the length of a short ftyp over the rest.
@@ -167,7 +175,7 @@ func (r *boxReader) resync(h boxHeader, cause error) error {
 		window = append(window[max(0, len(window)-ftypHead+1):], c)
 		if findFtyp(window) == 0 {
 			r.pos -= int64(len(window))
-			r.r = bufio.NewReaderSize(io.MultiReader(bytes.NewReader(window), r.r), 1<<16)
+			r.again(window)
 			return nil
 		}
 	}
