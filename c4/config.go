@@ -97,8 +97,8 @@ type Config struct {
 	CruiseEras int // eras in cruising before probing; default 2
 	// AlphaWait is the coefficient in cruising while the flow waits for data to
 	// probe with, on a path that shows neither queues nor jitter: what comes then
-	// is a frame, and not a flood. 0 means that of cruising. Draft05 0, Default
-	// 1536 (3/2).
+	// is a frame, and not a flood. 0 means that of cruising. Default 0; what 1536
+	// (3/2) gains and costs is in docs/c4/experiments.md.
 	AlphaWait Coef
 	// CruisingMeasures takes all eras of cruising for slow enough to measure the
 	// max RTT in. False: not those with a coefficient above 1, which on paths below
@@ -215,7 +215,6 @@ type Config struct {
 func Default() Config {
 	c := Draft05()
 	c.InitialDelaySmoothed = 2 * one
-	c.AlphaWait = one + one/2
 	c.CruisingMeasures = true
 	c.PushEras = 2
 	c.PushDelay = one / 2

@@ -101,8 +101,11 @@ func TestPushDelay(tt *testing.T) {
 	t.wantState(Pushing)
 }
 
-// A path without queues and jitter gets frames faster while no data wait.
+// With AlphaWait, which the default leaves off, a path without queues and jitter gets
+// frames faster while no data wait.
 func TestAlphaWait(tt *testing.T) {
+	on := Default()
+	on.AlphaWait = one + one/2
 	wait := func(cfg Config, longest time.Duration) *c4Test {
 		t := newC4Test(tt, cfg)
 		t.throughInitial(1_000_000)
@@ -119,7 +122,7 @@ func TestAlphaWait(tt *testing.T) {
 		}
 		return t
 	}
-	t := wait(Default(), 80*ms)
+	t := wait(on, 80*ms)
 	t.wantVar("alpha_current", 1.5)
 	if got := t.c.Control().PacingRate; got != 1_500_000 {
 		t.Errorf("pacing rate %d", got)
@@ -128,8 +131,8 @@ func TestAlphaWait(tt *testing.T) {
 	t.fullRound(1_000_000)         // data
 	t.wantState(Probing)
 
-	wait(Default(), 90*ms).wantVar("alpha_current", 1) // the threshold is below 7 ms
-	wait(Draft05(), 80*ms).wantVar("alpha_current", 1)
+	wait(on, 90*ms).wantVar("alpha_current", 1) // the threshold is below 7 ms
+	wait(Default(), 80*ms).wantVar("alpha_current", 1)
 }
 
 // On a path below a millisecond cruising has a coefficient above 1. It is cruising
@@ -198,7 +201,7 @@ func TestNamed(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"c4":                                   func(*Config) {},
 		"c4+PushEras=3":                        func(c *Config) { c.PushEras = 3 },
-		"c4+BacklogMeasured+AlphaWait=0":       func(c *Config) { c.BacklogMeasured, c.AlphaWait = true, 0 },
+		"c4+BacklogMeasured+AlphaWait=1536":    func(c *Config) { c.BacklogMeasured, c.AlphaWait = true, 1536 },
 		"c4+InitialPeak=false+RestartPause=2s": func(c *Config) { c.InitialPeak, c.RestartPause = false, 2*time.Second },
 		"c4+Trimming=1+RestartRateMax=5":       func(c *Config) { c.Trimming, c.RestartRateMax = TrimMidpoint, 5 },
 	} {
