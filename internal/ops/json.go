@@ -5,10 +5,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 )
 
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
+
+// bodyTimeout is how long it may take to come.
+const bodyTimeout = 5 * time.Second
 
 // JSON serves what read returns.
 func JSON(read func(*http.Request) any) http.Handler {
@@ -19,6 +23,7 @@ func JSON(read func(*http.Request) any) http.Handler {
 // An error of do is a bad request.
 func Command[T any](do func(T) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 		var in T
 		dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 		dec.DisallowUnknownFields()
