@@ -25,6 +25,8 @@ func ListenHTTP(addrs []net.Addr, h http.Handler, log *slog.Logger) (*HTTPServer
 	s := &HTTPServer{srv: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      2 * time.Minute,
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),

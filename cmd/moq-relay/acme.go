@@ -96,6 +96,9 @@ func (c *acmeCertificate) Run(ctx context.Context) error {
 	srv := &http.Server{
 		Handler:           c.manager.HTTPHandler(http.NotFoundHandler()),
 		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      10 * time.Second,
+		IdleTimeout:       10 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(c.log.Handler(), slog.LevelDebug),
 	}
