@@ -27,8 +27,15 @@ const qlogSuffix = ".sqlog"
 // defaultQLogBytes is how much a directory of qlogs holds by default: 1 GiB.
 const defaultQLogBytes = 1 << 30
 
+// Bounds beside that of the bytes: whoever sends a packet with a new connection ID gets a file, if only a short one.
+const (
+	maxQLogFiles = 10_000 // in the directory
+	maxQLogsOpen = 256    // at once; each has a file descriptor
+)
+
 // QLogs is a directory that gets a qlog file of some connections, and whose size is bounded: the oldest files are
-// deleted, and if all are still being written to, the newest one ends early. Its methods may be called at any time.
+// deleted, and if all are still being written to, the newest one ends early. There are 10,000 files at most, and 256 that are
+// being written to; further connections get none. Its methods may be called at any time.
 type QLogs struct {
 	dir string
 	max int64
@@ -38,6 +45,7 @@ type QLogs struct {
 	seen  atomic.Uint64 // connections
 
 	mu     sync.Mutex // guards what follows
+	open   int
 	closed []qlogFile // oldest first
 	bytes  int64      // of all files
 	cut    uint64     // files that ended early
@@ -105,9 +113,22 @@ func (q *QLogs) tracer(_ context.Context, isClient bool, id quic.ConnectionID) q
 	if isClient {
 		side = "client"
 	}
+	q.mu.Lock()
+	full := q.open >= maxQLogsOpen
+	if !full {
+		q.open++
+	}
+	q.mu.Unlock()
+	if full {
+		return nil
+	}
 	name := fmt.Sprintf("%s_%s%s", id, side, qlogSuffix)
-	f, err := os.Create(filepath.Join(q.dir, name))
+	// A client chooses the ID: it must not empty the file of another connection.
+	f, err := os.OpenFile(filepath.Join(q.dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
+		q.mu.Lock()
+		q.open--
+		q.mu.Unlock()
 		q.log.Warn("no qlog for this connection", "error", err)
 		return nil
 	}
@@ -120,7 +141,7 @@ func (q *QLogs) tracer(_ context.Context, isClient bool, id quic.ConnectionID) q
 
 // fit deletes the oldest files until n more bytes have room, and reports whether they have. q.mu is held.
 func (q *QLogs) fit(n int64) bool {
-	for q.bytes+n > q.max && len(q.closed) > 0 {
+	for len(q.closed) > 0 && (q.bytes+n > q.max || len(q.closed)+q.open > maxQLogFiles) {
 		old := q.closed[0]
 		q.closed = q.closed[1:]
 		if err := os.Remove(filepath.Join(q.dir, old.name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -170,7 +191,9 @@ func (w *qlogWriter) Close() error {
 	err := errors.Join(w.buf.Flush(), w.f.Close())
 	w.q.mu.Lock()
 	defer w.q.mu.Unlock()
+	w.q.open--
 	w.q.closed = append(w.q.closed, qlogFile{w.name, w.bytes})
+	w.q.fit(0)
 	return err
 }
 

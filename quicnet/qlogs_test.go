@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/qlogwriter"
 
 	"github.com/moq-c4/moq-c4/moqt"
 )
@@ -59,6 +60,7 @@ func TestQLogsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := &qlogWriter{q: q, name: name, f: f}
+		q.open++
 		w.write(make([]byte, n))
 		return w
 	}
@@ -88,9 +90,11 @@ func TestQLogsAreSampled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	id := byte(0)
 	count := func() (n int) {
-		for i := range 12 {
-			if tr := q.tracer(t.Context(), false, quic.ConnectionIDFromBytes([]byte{byte(i), 1, 2, 3})); tr != nil {
+		for range 12 {
+			id++
+			if tr := q.tracer(t.Context(), false, quic.ConnectionIDFromBytes([]byte{id, 1, 2, 3})); tr != nil {
 				n++
 				tr.AddProducer().Close()
 			}
@@ -135,4 +139,59 @@ func TestQLogsOfAServer(t *testing.T) {
 		files, bytes, _ := q.Usage()
 		return files == 1 && bytes > 1000
 	})
+}
+
+// Whoever sends packets must not use up files or descriptors, nor touch the qlog of somebody else.
+func TestQLogsOfAFlood(t *testing.T) {
+	dir := t.TempDir()
+	q, err := NewQLogs(dir, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.SetEvery(1)
+	trace := func(i int) qlogwriter.Trace {
+		return q.tracer(t.Context(), false, quic.ConnectionIDFromBytes([]byte{byte(i >> 8), byte(i), 1, 2}))
+	}
+	var open []qlogwriter.Trace
+	for i := range 2 * maxQLogsOpen {
+		if tr := trace(i); tr != nil {
+			open = append(open, tr)
+		}
+	}
+	if len(open) != maxQLogsOpen {
+		t.Errorf("%d files are open, want %d", len(open), maxQLogsOpen)
+	}
+	for _, tr := range open {
+		tr.AddProducer().Close()
+	}
+	eventually(t, "the files are closed", func() bool {
+		files, _, _ := q.Usage()
+		return files == len(open)
+	})
+	before, bytes := dirBytes(t, dir)
+	if trace(0) != nil {
+		t.Error("a connection got the file of another one that had its ID")
+	}
+	if files, now := dirBytes(t, dir); files != before || now != bytes {
+		t.Errorf("%d files with %d bytes have become %d with %d", before, bytes, files, now)
+	}
+	if tr := trace(2 * maxQLogsOpen); tr == nil {
+		t.Error("no file although others were closed")
+	} else {
+		tr.AddProducer().Close()
+	}
+	eventually(t, "that one too", func() bool {
+		files, _, _ := q.Usage()
+		return files == len(open)+1
+	})
+
+	q.mu.Lock()
+	for range 2 * maxQLogFiles {
+		q.closed = append(q.closed, qlogFile{"none" + qlogSuffix, 0})
+	}
+	q.fit(0)
+	q.mu.Unlock()
+	if files, _, _ := q.Usage(); files > maxQLogFiles {
+		t.Errorf("%d files, want %d at most", files, maxQLogFiles)
+	}
 }
