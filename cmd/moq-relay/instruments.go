@@ -111,8 +111,21 @@ type viewers struct {
 	stalled, watched ops.Counter
 }
 
-// Reports of a longer time are not believed.
-const maxReportPeriod = time.Minute
+// Reports of a longer time, or of more than can be in it, are not believed.
+const (
+	maxReportPeriod = time.Minute
+	maxReportCount  = report.MaxFrames // of any kind, of a track
+)
+
+// plausible reports whether one player can have seen so much.
+func plausible(r *report.Report) bool {
+	for _, t := range r.Tracks {
+		if max(t.Cancelled, t.Dropped, t.Unknown) > maxReportCount {
+			return false
+		}
+	}
+	return r.Period <= maxReportPeriod && r.Stalled <= r.Period
+}
 
 func newViewers(reg *ops.Registry, m *frames.Metrics) viewers {
 	kind := ops.Label{Name: "kind", Values: []string{frames.KindAudio, frames.KindVideo}}
@@ -134,7 +147,7 @@ func (v viewers) take(payload []byte) {
 	case errors.Is(err, report.ErrVersion):
 		v.reports.With("unknown_version").Inc()
 		return
-	case err != nil || r.Period > maxReportPeriod || r.Stalled > r.Period:
+	case err != nil || !plausible(&r):
 		v.reports.With("malformed").Inc()
 		return
 	}

@@ -24,6 +24,9 @@ func TestViewerReports(t *testing.T) {
 	v.take([]byte{9})
 	v.take(b[:len(b)-1])
 	v.take(report.Append(nil, report.Report{Period: time.Hour}))
+	for _, tr := range []report.TrackReport{{Kind: report.Video, Cancelled: 1 << 31}, {Kind: report.Video, Dropped: 1 << 31}, {Kind: report.Audio, Unknown: 1 << 31}} {
+		v.take(report.Append(nil, report.Report{Period: time.Second, Tracks: []report.TrackReport{tr}}))
+	}
 
 	s := m.Delay(frames.EndToEnd, frames.KindVideo, 4).Snapshot()
 	if got := s.Quantile(.5); s.Count != 150 || got < 95*time.Millisecond || got > 105*time.Millisecond {
@@ -36,7 +39,7 @@ func TestViewerReports(t *testing.T) {
 	}{
 		{"moq_viewer_reports_total", []string{"ok"}, 1},
 		{"moq_viewer_reports_total", []string{"unknown_version"}, 1},
-		{"moq_viewer_reports_total", []string{"malformed"}, 2},
+		{"moq_viewer_reports_total", []string{"malformed"}, 5},
 		{"moq_viewer_stalled_seconds_total", nil, .2},
 		{"moq_viewer_reported_seconds_total", nil, 5},
 		{"moq_viewer_groups_lost_total", []string{"cancelled", "video"}, 1},
