@@ -27,6 +27,7 @@ type subscriber struct {
 	tellsAcks bool      // the connection can tell what was acknowledged; set by run
 	joined    time.Time // when it began, or resumed
 	cursors   sync.WaitGroup
+	expiring  expiring
 	open      []*cursor     // those that may still run, oldest first
 	sweepAt   int           // length of open at which those that are over are taken out
 	opened    chan struct{} // closed when the newest cursor has its stream; nil before the first
@@ -39,8 +40,13 @@ const maxCursors = 512
 // run forwards the track until the subscriber leaves, its range has passed or the track ends.
 func (s *subscriber) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer s.cursors.Wait()
-	defer cancel()
+	defer func() {
+		if ctx.Err() != nil { // nobody is there who could be told
+			s.expiring.stop()
+		}
+		cancel()
+		s.cursors.Wait()
+	}()
 	defer context.AfterFunc(s.pub.Context(), cancel)()
 
 	s.stats.Subscribers.Add(1)
@@ -175,6 +181,7 @@ func (s *subscriber) forward(ctx context.Context, g *subgroup, from wire.Locatio
 	s.open = append(s.open, c)
 	s.cursors.Go(func() {
 		defer c.over.Store(true)
+		defer s.expiring.keep(c)
 		defer g.leave(c)
 		defer c.cancel()
 		s.stats.Cursors.Add(1)
@@ -271,6 +278,8 @@ type cursor struct {
 	opened chan struct{}
 
 	expire *time.Timer // see finished; guarded by subgroup.mu
+	closed bool        // all was sent, and FIN; owned by run
+	acked  atomic.Bool // the subscriber has all of it
 
 	cancel context.CancelFunc
 	writer atomic.Pointer[moqt.SubgroupWriter] // once the stream is open
@@ -310,16 +319,15 @@ func (c *cursor) finished() {
 
 // delivered says that the subscriber has all of it.
 func (c *cursor) delivered() {
-	c.subgroup.mu.Lock()
-	defer c.subgroup.mu.Unlock()
-	if c.expire != nil {
-		c.expire.Stop()
-	}
+	c.acked.Store(true)
+	c.stopExpiry()
+	c.of.expiring.drop(c)
 }
 
 // expired gives up what was not delivered in time, after FIN too. Few connections tell what was acknowledged: of the
 // others, a subscriber may get a reset for what it has.
 func (c *cursor) expired() {
+	defer c.of.expiring.drop(c)
 	if !c.why.CompareAndSwap(0, 1+int32(CutTimeout)) {
 		return
 	}
@@ -392,6 +400,7 @@ func (c *cursor) run(ctx context.Context, pub *moqt.Publication) {
 			continue
 		case end == endFinished:
 			w.Close()
+			c.closed = true
 			if c.expiry > 0 {
 				w.OnAcked(func(time.Time) { c.delivered() })
 			}
