@@ -37,6 +37,39 @@ func (t *tester) stage(ctx context.Context) (*stage, error) {
 	return st, err
 }
 
+// send publishes groups of n objects each.
+func (st *stage) send(ctx context.Context, n int, groups ...uint64) error {
+	for _, g := range groups {
+		if err := st.origin.group(ctx, st.pub, g, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass publishes groups of n objects each, and waits until the subscriber has them.
+func (st *stage) pass(ctx context.Context, n int, groups ...uint64) error {
+	if err := st.send(ctx, n, groups...); err != nil {
+		return err
+	}
+	return st.t.wantGroups(ctx, st.sub, n, groups...)
+}
+
+// late connects another subscriber of the track.
+func (st *stage) late(ctx context.Context, filter wire.FilterType) (*moqt.Session, *moqt.Subscription, error) {
+	s, err := st.t.connect(ctx, "late subscriber", nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	sub, err := s.Subscribe(ctx, moqt.SubscribeRequest{
+		Track: st.origin.track, Params: wire.Params{Filter: wire.Some(wire.Filter{Type: filter})},
+	})
+	if err != nil {
+		return nil, nil, wrap("SUBSCRIBE", err)
+	}
+	return s, sub, nil
+}
+
 // received is what came of one subgroup, on however many streams.
 type received struct {
 	objects  []uint64 // in the order they came
@@ -108,10 +141,7 @@ func singleObject(ctx context.Context, t *tester) error {
 	if err != nil {
 		return err
 	}
-	if err := st.origin.group(ctx, st.pub, 0, 1); err != nil {
-		return err
-	}
-	return t.wantGroups(ctx, st.sub, 1, 0)
+	return st.pass(ctx, 1, 0)
 }
 
 func multipleGroups(ctx context.Context, t *tester) error {
@@ -119,12 +149,7 @@ func multipleGroups(ctx context.Context, t *tester) error {
 	if err != nil {
 		return err
 	}
-	for g := range uint64(3) {
-		if err := st.origin.group(ctx, st.pub, g, 5); err != nil {
-			return err
-		}
-	}
-	return t.wantGroups(ctx, st.sub, 5, 0, 1, 2)
+	return st.pass(ctx, 5, 0, 1, 2)
 }
 
 // subgroups sends the even objects of a group in one subgroup and the odd ones in another.
@@ -193,31 +218,18 @@ func lateSubscriber(ctx context.Context, t *tester) error {
 	if err != nil {
 		return err
 	}
-	for g := range uint64(2) {
-		if err := st.origin.group(ctx, st.pub, g, 2); err != nil {
-			return err
-		}
-	}
-	if err := t.wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
+	if err := st.pass(ctx, 2, 0, 1); err != nil {
 		return err
 	}
-	late, err := t.connect(ctx, "late subscriber", nil)
+	_, sub, err := st.late(ctx, wire.FilterNextGroupStart)
 	if err != nil {
 		return err
-	}
-	sub, err := late.Subscribe(ctx, moqt.SubscribeRequest{
-		Track: st.origin.track, Params: wire.Params{Filter: wire.Some(wire.Filter{Type: wire.FilterNextGroupStart})},
-	})
-	if err != nil {
-		return wrap("SUBSCRIBE", err)
 	}
 	if at, ok := sub.Info().Largest.Get(); !ok || at != (wire.Location{Group: 1, Object: 1}) {
 		return fmt.Errorf("SUBSCRIBE_OK says that the largest object is %v (%v), want {1 1}", at, ok)
 	}
-	for g := uint64(2); g < 4; g++ {
-		if err := st.origin.group(ctx, st.pub, g, 2); err != nil {
-			return err
-		}
+	if err := st.send(ctx, 2, 2, 3); err != nil {
+		return err
 	}
 	return t.wantGroups(ctx, sub, 2, 2, 3)
 }
@@ -256,12 +268,7 @@ func fetch(ctx context.Context, t *tester) error {
 	if err != nil {
 		return err
 	}
-	for g := range uint64(4) {
-		if err := st.origin.group(ctx, st.pub, g, 3); err != nil {
-			return err
-		}
-	}
-	if err := t.wantGroups(ctx, st.sub, 3, 0, 1, 2, 3); err != nil {
+	if err := st.pass(ctx, 3, 0, 1, 2, 3); err != nil {
 		return err
 	}
 	r, err := st.viewer.Fetch(ctx, moqt.FetchRequest{Track: st.origin.track, Start: wire.Location{Group: 1, Object: 1}, End: wire.Location{Group: 2, Object: 2}})
@@ -281,23 +288,12 @@ func joiningFetch(ctx context.Context, t *tester) error {
 	if err != nil {
 		return err
 	}
-	for g := range uint64(2) {
-		if err := st.origin.group(ctx, st.pub, g, 2); err != nil {
-			return err
-		}
-	}
-	if err := t.wantGroups(ctx, st.sub, 2, 0, 1); err != nil {
+	if err := st.pass(ctx, 2, 0, 1); err != nil {
 		return err
 	}
-	late, err := t.connect(ctx, "late subscriber", nil)
+	late, sub, err := st.late(ctx, wire.FilterLargestObject)
 	if err != nil {
 		return err
-	}
-	sub, err := late.Subscribe(ctx, moqt.SubscribeRequest{
-		Track: st.origin.track, Params: wire.Params{Filter: wire.Some(wire.Filter{Type: wire.FilterLargestObject})},
-	})
-	if err != nil {
-		return wrap("SUBSCRIBE", err)
 	}
 	r, err := late.Fetch(ctx, moqt.FetchRequest{Joining: sub, JoiningStart: 1})
 	if err != nil {
@@ -310,7 +306,7 @@ func joiningFetch(ctx context.Context, t *tester) error {
 	if err := wantObjects(objects, wire.Location{}, wire.Location{Object: 1}, wire.Location{Group: 1}, wire.Location{Group: 1, Object: 1}); err != nil {
 		return err
 	}
-	if err := st.origin.group(ctx, st.pub, 2, 2); err != nil {
+	if err := st.send(ctx, 2, 2); err != nil {
 		return err
 	}
 	for { // a relay may begin with the current group
