@@ -34,6 +34,8 @@ type Relay struct {
 	sessions      map[*session]struct{}
 	announcements map[wire.Namespace][]*announcement
 	routes        map[wire.FullTrackName]*route
+	announced     index                     // the keys of announcements, without names
+	carried       index                     // the keys of routes
 	restarts      map[wire.Namespace]uint64 // how often the tracks below began anew; see route.restart
 	arrived       signal                    // a track, or an announcement of its namespace, may be there that was not before
 	names         signal                    // announcements or restarts have changed
@@ -172,6 +174,7 @@ func (r *Relay) setAnnouncements(ns wire.Namespace, as []*announcement) {
 	if len(as) == 0 {
 		delete(r.announcements, ns)
 		delete(r.restarts, ns)
+		r.announced.remove(wire.FullTrackName{Namespace: ns})
 	} else {
 		r.announcements[ns] = as
 	}
@@ -206,12 +209,13 @@ func (r *Relay) announce(s *session, ns wire.Namespace) (*announcement, *moqt.Re
 		r.stats.Takeovers.Add(1)
 	}
 	r.announcements[ns] = append(as, a)
+	r.announced.add(wire.FullTrackName{Namespace: ns})
 	r.stats.Namespaces.Store(int64(len(r.announcements)))
 	r.names.fire()
 	r.arrived.fire()
-	for name, rt := range r.routes {
-		wanted := rt.holds > 0 || !rt.idle.IsZero()
-		if wanted && !rt.local && name.Namespace.HasPrefix(ns) {
+	for name := range r.carried.below(ns) {
+		rt := r.routes[name]
+		if wanted := rt.holds > 0 || !rt.idle.IsZero(); wanted && !rt.local {
 			rt.attach(s)
 		}
 	}
@@ -281,10 +285,8 @@ func (r *Relay) namespaces(prefix wire.Namespace) (map[wire.Namespace]uint64, <-
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make(map[wire.Namespace]uint64)
-	for ns := range r.announcements {
-		if ns.HasPrefix(prefix) {
-			all[ns] = r.restarts[ns]
-		}
+	for name := range r.announced.below(prefix) {
+		all[name.Namespace] = r.restarts[name.Namespace]
 	}
 	return all, r.names.wait()
 }

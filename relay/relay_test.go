@@ -33,6 +33,7 @@ func runRelay(t *testing.T, cfg Config, f func(rt *relayTest)) {
 		f(rt)
 		cancel()
 		rt.running.Wait()
+		rt.relay.checkIndex(t)
 		if n := rt.relay.stats.Subscribers.Load() + rt.relay.stats.Upstreams.Load() + rt.relay.stats.Cursors.Load() + rt.relay.stats.Sessions.Load(); n != 0 {
 			t.Errorf("%d sessions, subscriptions and streams are left at the end", n)
 		}

@@ -74,6 +74,7 @@ func (r *Relay) newRoute(name wire.FullTrackName, local bool) *route {
 	}
 	rt.track.observer = r.cfg.observe(name)
 	r.routes[name] = rt
+	r.carried.add(name)
 	r.stats.Tracks.Store(int64(len(r.routes)))
 	return rt
 }
@@ -85,6 +86,7 @@ func (r *Relay) remove(rt *route) {
 		return
 	}
 	delete(r.routes, rt.track.name)
+	r.carried.remove(rt.track.name)
 	r.stats.Tracks.Store(int64(len(r.routes)))
 	for l := range rt.links {
 		l.cancel()

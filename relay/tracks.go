@@ -34,7 +34,17 @@ func (s *session) subscribeTracks(req *moqt.IncomingSubscribeTracks) *moqt.Reque
 				continue
 			}
 			offered[rt] = struct{}{}
-			s.spawn(func() { s.offer(req, rt) })
+			if !s.offerable(req, rt.track.name) {
+				continue
+			}
+			offer := func() {
+				defer s.freeTrack()
+				s.offer(req, rt)
+			}
+			if !s.spawn(offer) {
+				s.freeTrack()
+				return nil
+			}
 		}
 		select {
 		case <-changed:
@@ -53,12 +63,25 @@ func (r *Relay) published(prefix wire.Namespace, but *session) (map[*route]struc
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	all := make(map[*route]struct{})
-	for name, rt := range r.routes {
-		if rt.state == routeEstablished && (rt.local || rt.pushed()) && rt.sessions[but] == 0 && name.Namespace.HasPrefix(prefix) {
+	for name := range r.carried.below(prefix) {
+		rt := r.routes[name]
+		if rt.state == routeEstablished && (rt.local || rt.pushed()) && rt.sessions[but] == 0 {
 			all[rt] = struct{}{}
 		}
 	}
 	return all, r.arrived.wait()
+}
+
+// offerable claims a track for an offer. If the peer has as many as it may have it is told so: it can SUBSCRIBE when it has
+// ended others. This is done by the request's own goroutine, so that no more run than there may be tracks.
+func (s *session) offerable(req *moqt.IncomingSubscribeTracks, name wire.FullTrackName) bool {
+	if s.claimTrack() == nil {
+		return true
+	}
+	if req.Blocked(name) == nil {
+		s.relay.stats.Offers[OfferBlocked].Add(1)
+	}
+	return false
 }
 
 // offer sends the peer a PUBLISH of a track and, if it wants the track, the track.
@@ -68,14 +91,6 @@ func (r *Relay) published(prefix wire.Namespace, but *session) (map[*route]struc
 //
 // The session sees to that: a track of which the peer has a subscription, or has asked for one, is not offered.
 func (s *session) offer(req *moqt.IncomingSubscribeTracks, rt *route) {
-	if s.claimTrack() != nil {
-		// The peer has as many tracks as it may have. It can SUBSCRIBE when it has ended others.
-		if req.Blocked(rt.track.name) == nil {
-			s.relay.stats.Offers[OfferBlocked].Add(1)
-		}
-		return
-	}
-	defer s.freeTrack()
 	pub, err := req.Offer(s.ctx, moqt.PublishRequest{
 		Track: rt.track.name, Properties: rt.track.properties(), Largest: rt.track.largestObject,
 	})

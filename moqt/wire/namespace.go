@@ -98,6 +98,9 @@ func (ns Namespace) Len() int {
 // Size returns the sum of the lengths of the fields in bytes.
 func (ns Namespace) Size() int { return len(ns.fields) - fieldHeader*ns.Len() }
 
+// Compare orders namespaces so that those with a common prefix stand together, the prefix first.
+func (n Namespace) Compare(m Namespace) int { return strings.Compare(n.fields, m.fields) }
+
 // HasPrefix reports whether ns begins with all fields of prefix.
 func (ns Namespace) HasPrefix(prefix Namespace) bool {
 	return strings.HasPrefix(ns.fields, prefix.fields)
