@@ -82,30 +82,3 @@ func TestDelayBucketsAreInOrder(t *testing.T) {
 		}
 	}
 }
-
-func TestLateness(t *testing.T) {
-	var l Lateness
-	const ms = time.Millisecond
-	for i, c := range []struct {
-		pts, arrival, want time.Duration
-	}{
-		{1000 * ms, 500 * ms, 0}, // the clocks need not agree
-		{1033 * ms, 543 * ms, 10 * ms},
-		{1066 * ms, 561 * ms, 0}, // faster than all before
-		{1100 * ms, 600 * ms, 5 * ms},
-		{1133 * ms, 900 * ms, 272 * ms},
-	} {
-		if got := l.Observe(c.pts, testStart.Add(c.arrival)); got != c.want {
-			t.Errorf("frame %d: %v late, want %v", i, got, c.want)
-		}
-	}
-	// A minute later only the ways of that time count.
-	at := testStart.Add(time.Second)
-	for range 100 {
-		at = at.Add(time.Second)
-		l.Observe(since(at)-200*ms, at)
-	}
-	if got := l.Observe(since(at)-210*ms, at); got != 10*ms {
-		t.Errorf("after a minute: %v late, want 10ms", got)
-	}
-}

@@ -15,7 +15,7 @@
 //     the name it is published by. Package cmaf or loc makes its payload and
 //     properties, package broadcast does all of the above in one call, package
 //     catalog says to subscribers what there is.
-//   - [Delay] and [Lateness] measure how late frames are.
+//   - [Delay] measures how long frames take.
 //
 // # Texts and tags
 //

@@ -39,7 +39,8 @@ func (l *Lateness) Due(captured time.Time, limit time.Duration) (time.Time, bool
 	return captured.Add(l.way() + limit), true
 }
 
-// OnFrame notes the arrival of a complete frame and returns by how much it is late.
+// OnFrame notes the arrival of a complete frame and returns by how much it is late, never less than 0. What comes in a burst
+// from a cache, as after joining, is the later the older it is.
 func (l *Lateness) OnFrame(captured, arrived time.Time) time.Duration {
 	took := arrived.Sub(captured)
 	switch {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The seeds' rule, with clocks that differ by an hour: "now > group_start + 250 ms + n/fps".
+// The rule of the C4 test plan, with clocks that differ by an hour: "now > group_start + 250 ms + n/fps".
 func TestLateness(t *testing.T) {
 	const ahead = time.Hour // of the sender's clock
 	const path = 40 * time.Millisecond

@@ -10,10 +10,8 @@ import (
 	"time"
 
 	"github.com/moq-c4/moq-c4/media"
+	"github.com/moq-c4/moq-c4/priority"
 )
-
-// lateAfter is the lateness from which a frame counts as late: 250 ms, the rule of the C4 test plan.
-const lateAfter = 250 * time.Millisecond
 
 // trackStats counts what came of one track. It is safe for use by several goroutines.
 type trackStats struct {
@@ -27,8 +25,8 @@ type trackStats struct {
 	frames   uint64
 	bytes    uint64
 	delay    media.Delay
-	lateness media.Lateness
-	late     uint64 // frames that came more than lateAfter after their time
+	lateness priority.Lateness
+	late     uint64 // frames that came more than priority.LateAfter after their time
 	lost     uint64 // objects or groups that never came, or after their turn
 	cut      uint64 // groups that the sender abandoned
 	givenUp  uint64 // groups that were given up here, as too late
@@ -52,8 +50,8 @@ func (s *trackStats) frame(f media.Frame, arrived time.Time) (delay, late time.D
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frames++
-	late = s.lateness.Observe(f.PTSTime(), arrived)
-	if late > lateAfter {
+	late = s.lateness.OnFrame(time.Unix(0, 0).Add(f.PTSTime()), arrived)
+	if late > priority.LateAfter {
 		s.late++
 	}
 	if f.Capture.IsZero() {

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/moq-c4/moq-c4/internal/ops"
-	"github.com/moq-c4/moq-c4/media"
 	"github.com/moq-c4/moq-c4/moqt/wire"
+	"github.com/moq-c4/moq-c4/priority"
 	"github.com/moq-c4/moq-c4/relay"
 )
 
@@ -81,7 +81,7 @@ type Track struct {
 	bytes  ops.Counter
 
 	mu       sync.Mutex // guards what follows
-	lateness media.Lateness
+	lateness priority.Lateness
 }
 
 // Received implements relay.TrackObserver.
@@ -103,7 +103,7 @@ func (t *Track) Received(r relay.ReceivedObject) {
 		return
 	}
 	t.mu.Lock()
-	late := t.lateness.Observe(time.Duration(captured.UnixNano()), r.At)
+	late := t.lateness.OnFrame(captured, r.At)
 	t.mu.Unlock()
 	t.late[slot(r.Priority)].Observe(late)
 
