@@ -11,6 +11,7 @@ import (
 const (
 	maxSpliceGroups = 64
 	maxSpliceBytes  = 64 << 20
+	packetOverhead  = 256 // bytes that a packet costs beside its payload
 )
 
 // splicer makes one video of several renditions of it whose group ids mean the same times: of each group, it takes the best
@@ -77,7 +78,7 @@ func (s *splicer) OnObject(rank int, p media.Packet) {
 		part.broken = true
 	case !part.broken:
 		part.packets = append(part.packets, p)
-		s.bytes += len(p.Payload)
+		s.bytes += len(p.Payload) + packetOverhead
 	}
 }
 
@@ -119,7 +120,7 @@ func (s *splicer) Poll(now time.Time) (splice, bool) {
 		for _, p := range parts {
 			if p != nil {
 				for i := range p.packets {
-					s.bytes -= len(p.packets[i].Payload)
+					s.bytes -= len(p.packets[i].Payload) + packetOverhead
 				}
 			}
 		}

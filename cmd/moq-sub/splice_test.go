@@ -119,3 +119,20 @@ func TestSplicerBounds(t *testing.T) {
 		t.Errorf("%d groups were decided, %d are held back", n, len(st.s.groups))
 	}
 }
+
+// A group of endless tiny objects is not held back for ever.
+func TestSplicerBoundsTinyObjects(t *testing.T) {
+	st := newSpliceTest(t)
+	const most = maxSpliceBytes / (packetOverhead + 1)
+	st.objects(1, 5, 0, most)
+	if _, ok := st.s.Poll(st.now); ok {
+		t.Error("given up early")
+	}
+	st.objects(1, 5, most, 1)
+	if _, ok := st.s.Poll(st.now); !ok {
+		t.Errorf("%d objects are held back", most+1)
+	}
+	if st.s.bytes != 0 {
+		t.Errorf("%d bytes are on the books of nothing", st.s.bytes)
+	}
+}
