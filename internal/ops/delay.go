@@ -31,27 +31,26 @@ var fractions = func() (f [perDoubling]float64) {
 	return f
 }()
 
-// A Delay is a histogram of delays: the classic buckets of [DelayBuckets] and native ones. Observing takes three
+// delayBuckets are the upper bounds of classic buckets, in seconds: fine where a live picture lives, from 1 ms, and reaching 5 s.
+var delayBuckets = []float64{.001, .0025, .005, .01, .02, .03, .05, .075, .1, .15, .25, .5, 1, 2.5, 5}
+
+// A Delay is a histogram of delays: classic buckets, the same for all, and native ones. Observing takes three
 // atomic additions and no memory, so that it can be done for each object and subscriber. A Delay takes some
 // 1.5 KB. The zero value is ready; it must not be copied.
 type Delay struct {
-	native   [nativeBuckets]atomic.Uint64
-	zero     atomic.Uint64
-	classic  [16]atomic.Uint64 // one for each of DelayBuckets and one for the rest; not cumulative
-	nanos    atomic.Int64      // sum
-	negative atomic.Uint64
+	native  [nativeBuckets]atomic.Uint64
+	zero    atomic.Uint64
+	classic [16]atomic.Uint64 // one for each of delayBuckets and one for the rest; not cumulative
+	nanos   atomic.Int64      // sum
 }
 
-// Observe adds one delay. A negative one, of clocks that disagree, counts as 0 and shows in Negative.
+// Observe adds one delay. A negative one, of clocks that disagree, counts as 0.
 func (d *Delay) Observe(v time.Duration) { d.ObserveN(v, 1) }
 
 // ObserveN adds the same delay n times.
 func (d *Delay) ObserveN(v time.Duration, n uint32) {
 	count := uint64(n)
-	if v < 0 {
-		d.negative.Add(count)
-		v = 0
-	}
+	v = max(0, v)
 	seconds := v.Seconds()
 	if i := nativeIndex(seconds); i < 0 {
 		d.zero.Add(count)
@@ -79,12 +78,9 @@ func nativeIndex(seconds float64) int {
 func nativeBound(i int) float64 { return math.Exp2(float64(i+1)/perDoubling + firstExp) }
 
 func classicIndex(seconds float64) int {
-	i, _ := slices.BinarySearch(DelayBuckets, seconds)
+	i, _ := slices.BinarySearch(delayBuckets, seconds)
 	return i
 }
-
-// Negative is how many delays were below 0.
-func (d *Delay) Negative() uint64 { return d.negative.Load() }
 
 // Snapshot returns what was observed so far.
 func (d *Delay) Snapshot() DelaySnapshot {
@@ -146,7 +142,7 @@ func (d *Delay) fill(h *dto.Histogram) {
 	s := d.Snapshot()
 	// The arrays are not read at one moment: the total is that of the native buckets, so that the series agree.
 	var cumulative uint64
-	for i, bound := range DelayBuckets {
+	for i, bound := range delayBuckets {
 		cumulative = min(cumulative+d.classic[i].Load(), s.Count)
 		count := cumulative
 		h.Bucket = append(h.Bucket, &dto.Bucket{CumulativeCount: &count, UpperBound: &bound})

@@ -5,9 +5,11 @@
 //
 //   - [LogConfig] makes the process's [log/slog] logger;
 //   - [Registry] holds the metrics. A command counts with [Registry.Counter],
-//     [Registry.Gauge] and [Registry.Histogram], or shows the counters that a
+//     [Registry.Gauge] and [Registry.Delays], or shows the counters that a
 //     package keeps itself with [Export];
-//   - [Server] serves /metrics, /healthz, /readyz and /debug/pprof/.
+//   - [Server] serves /metrics, /healthz, /readyz and /debug/pprof/, and what a
+//     command adds with [JSON] and [Command]; guard.go says to whom;
+//   - [History] keeps the last minutes for people without a database of metrics.
 //
 // This is the only package that imports the Prometheus client. The others keep
 // plain counters (relay.Stats, say) and know nothing of metrics; a command

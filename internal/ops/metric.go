@@ -1,10 +1,6 @@
 package ops
 
-import (
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-)
+import "github.com/prometheus/client_golang/prometheus"
 
 // A Counter only grows. Its name ends in _total.
 type Counter interface {
@@ -16,11 +12,6 @@ type Counter interface {
 type Gauge interface {
 	Set(float64)
 	Add(float64)
-}
-
-// A Histogram counts observations in buckets. Durations are in seconds.
-type Histogram interface {
-	Observe(float64)
 }
 
 // A Vec is a metric with labels. Each declared combination of values exists,
@@ -63,25 +54,4 @@ func (r *Registry) Gauge(name, help string, labels ...Label) Vec[Gauge] {
 	vec := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labelNames(labels))
 	r.add(vec, Metric{name, "gauge", help, labels})
 	return newVec(labels, func(values ...string) Gauge { return vec.WithLabelValues(values...) })
-}
-
-// DelayBuckets suit the delay of a frame: fine where a live picture lives, from
-// 1 ms, and reaching 5 s. In seconds.
-var DelayBuckets = []float64{.001, .0025, .005, .01, .02, .03, .05, .075, .1, .15, .25, .5, 1, 2.5, 5}
-
-// Histogram adds a histogram with the given upper bounds of buckets, and with
-// the finer native buckets for those who scrape them. Without labels, With() is
-// the histogram.
-func (r *Registry) Histogram(name, help string, buckets []float64, labels ...Label) Vec[Histogram] {
-	vec := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name:    name,
-		Help:    help,
-		Buckets: buckets,
-		// Each native bucket is at most a tenth wider than the one below.
-		NativeHistogramBucketFactor:     1.1,
-		NativeHistogramMaxBucketNumber:  160,
-		NativeHistogramMinResetDuration: time.Hour,
-	}, labelNames(labels))
-	r.add(vec, Metric{name, "histogram", help, labels})
-	return newVec(labels, func(values ...string) Histogram { return vec.WithLabelValues(values...) })
 }

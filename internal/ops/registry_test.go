@@ -26,7 +26,7 @@ func newTestRegistry(read func() testStats) *Registry {
 	r := NewRegistry(testBuild)
 	r.Counter("moq_test_handshakes_total", "Handshakes.", transport, reasons)
 	r.Gauge("moq_test_queue_bytes", "Bytes queued.")
-	r.Histogram("moq_test_frame_delay_seconds", "Delay of a frame.", DelayBuckets, Label{"stage", []string{"relay"}})
+	r.Delays("moq_test_frame_delay_seconds", "Delay of a frame.", Label{"stage", []string{"relay"}}).With("relay").Observe(0)
 	Export(r, read,
 		CounterOf("moq_test_objects_total", "Objects.", func(s testStats) float64 { return float64(s.objects) }),
 		GaugeOf("moq_test_sessions", "Sessions.", func(s testStats) float64 { return float64(s.sessions) }),
@@ -100,33 +100,6 @@ func TestGauge(t *testing.T) {
 moq_test_sessions{transport="quic"} 3
 moq_test_sessions{transport="webtransport"} 0
 `, "moq_test_sessions")
-}
-
-func TestHistogram(t *testing.T) {
-	r := NewRegistry(testBuild)
-	h := r.Histogram("moq_test_delay_seconds", "Delay.", []float64{.01, .1})
-	for _, seconds := range []float64{.005, .01, .05, 3} {
-		h.With().Observe(seconds)
-	}
-	families, err := r.reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		if f.GetName() != "moq_test_delay_seconds" {
-			continue
-		}
-		got := f.GetMetric()[0].GetHistogram()
-		if got.GetSampleCount() != 4 || len(got.GetBucket()) != 2 ||
-			got.GetBucket()[0].GetCumulativeCount() != 2 || got.GetBucket()[1].GetCumulativeCount() != 3 {
-			t.Errorf("classic buckets: %v", got)
-		}
-		if len(got.GetPositiveSpan()) == 0 {
-			t.Error("there are no native buckets")
-		}
-		return
-	}
-	t.Error("the histogram is missing")
 }
 
 func TestExportReadsOncePerScrape(t *testing.T) {
