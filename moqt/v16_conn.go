@@ -15,8 +15,9 @@ const adaptedVersion = wire.Draft18
 // connection and rewrites what goes through:
 //
 //   - The session's control and request streams are streams of a [Pipe] that ends here. What is read from them goes out on the one
-//     control stream of draft-16, and what arrives there is put on the stream of the request it belongs to (v16_control.go,
-//     v16_request.go).
+//     control stream of draft-16, and what arrives there is put on the stream of the request it belongs to (v16_control.go);
+//     v16_request_open.go has the requests that the session makes, v16_request_peer.go those of the peer,
+//     v16_request_say.go what the session says on either.
 //   - Data streams and datagrams are those of the connection, with their headers rewritten as they pass (v16_send.go,
 //     v16_receive.go). Payloads are not looked at.
 //
