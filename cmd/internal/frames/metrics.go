@@ -61,8 +61,8 @@ func priorityLabel(slot int) string {
 	return "other"
 }
 
-// PriorityLabels are the values of the label priority, but for "other".
-func PriorityLabels() (labels []string) {
+// priorityLabels are the values of the label priority, but for "other".
+func priorityLabels() (labels []string) {
 	for i := range priorities {
 		labels = append(labels, priorityLabel(i))
 	}
@@ -92,7 +92,7 @@ type Metrics struct {
 // New adds the metrics to a registry.
 func New(reg *ops.Registry) *Metrics {
 	kind := ops.Label{Name: "kind", Values: kinds}
-	priority := ops.Label{Name: "priority", Values: PriorityLabels()}
+	priority := ops.Label{Name: "priority", Values: priorityLabels()}
 	stage := ops.Label{Name: "stage", Values: Stages()}
 	return &Metrics{
 		reg:      reg,

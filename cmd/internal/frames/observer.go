@@ -2,7 +2,6 @@ package frames
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/internal/ops"
@@ -135,71 +134,4 @@ func (t *Track) Ended() {
 	t.observer.mu.Lock()
 	defer t.observer.mu.Unlock()
 	delete(t.observer.tracks, t)
-}
-
-// Period is how long figures of single tracks are kept: quantiles are those of the last one to two periods.
-const Period = 10 * time.Second
-
-// Figures are those of one track alone.
-type Figures struct {
-	Objects, Bytes atomic.Uint64 // received
-	delays         [EndToEnd]ops.Delay
-
-	mu           sync.Mutex // guards what follows
-	begun, older [EndToEnd]*ops.DelaySnapshot
-}
-
-// Histogram returns all delays of a stage so far.
-func (f *Figures) Histogram(s Stage) *ops.Delay { return &f.delays[s] }
-
-func (f *Figures) tick() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s := range f.delays {
-		now := f.delays[s].Snapshot()
-		f.older[s], f.begun[s] = f.begun[s], &now
-	}
-}
-
-// Recent returns the delays of a stage in the last one to two periods.
-func (f *Figures) Recent(s Stage) ops.DelaySnapshot {
-	now := f.delays[s].Snapshot()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.older[s] == nil {
-		return now
-	}
-	return now.Sub(f.older[s])
-}
-
-// Recent keeps the delays of all frames by stage over the last one to two periods. Tick is called every [Period].
-type Recent struct {
-	metrics *Metrics
-
-	mu           sync.Mutex // guards what follows
-	begun, older [NumStages]*ops.DelaySnapshot
-}
-
-// Recent returns the delays of all frames, from now on.
-func (m *Metrics) Recent() *Recent { return &Recent{metrics: m} }
-
-// Tick begins a new period.
-func (r *Recent) Tick() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for s := range NumStages {
-		now := r.metrics.Stage(s)
-		r.older[s], r.begun[s] = r.begun[s], &now
-	}
-}
-
-// Recent returns the delays of a stage in the last one to two periods.
-func (r *Recent) Recent(s Stage) ops.DelaySnapshot {
-	now := r.metrics.Stage(s)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.older[s] == nil {
-		return now
-	}
-	return now.Sub(r.older[s])
 }
