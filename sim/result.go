@@ -2,8 +2,6 @@ package sim
 
 import (
 	"time"
-
-	"github.com/moq-c4/moq-c4/sim/scenario"
 )
 
 // Result is what a run measured.
@@ -112,10 +110,4 @@ func (c *conn) result() FlowResult {
 		})
 	}
 	return f
-}
-
-// CallSources returns the sources of the drafts' synthetic call, for users of
-// the simulator that write no scenario files.
-func CallSources(videoFrames, audioFrames int64) []scenario.Source {
-	return scenario.Call(videoFrames, audioFrames)
 }
