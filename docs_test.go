@@ -47,6 +47,60 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// place is a file or directory of this repository as prose names it, in code. "internal/" is left out: libraries have such, too.
+var place = regexp.MustCompile("`((?:c4|cc|cmd|deploy|docs|media|moqt|priority|quicnet|relay|scripts|sim|tools|web)/[^`\\s,]+)`")
+
+// TestPlaces checks that the files which documents name, in code, are there. A name may be a
+// pattern, and "p/..." is p and everything below it.
+func TestPlaces(t *testing.T) {
+	documents, err := filepath.Glob("docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	more, err := filepath.Glob("docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := 0
+	for _, doc := range slices.Concat(documents, more, []string{"README.md", "CONTRIBUTING.md", "AGENTS.md"}) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range place.FindAllStringSubmatch(string(text), -1) {
+			names++
+			if found, err := filepath.Glob(strings.TrimSuffix(m[1], "/...")); len(found) == 0 || err != nil {
+				t.Errorf("%s names %s, which is not there", doc, m[1])
+			}
+		}
+	}
+	if names == 0 {
+		t.Error("no document names a file")
+	}
+}
+
+// TestDependencies checks that each module that go.mod requires directly is in the table of docs/architecture.md, with
+// its version.
+func TestDependencies(t *testing.T) {
+	mod, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := regexp.MustCompile(`(?m)^\t(\S+) (v\S+)$`).FindAllStringSubmatch(string(mod), -1)
+	if len(direct) == 0 {
+		t.Fatal("go.mod requires nothing")
+	}
+	for _, m := range direct {
+		if row := fmt.Sprintf("| `%s` | %s |", m[1], m[2]); !strings.Contains(string(doc), row) {
+			t.Errorf("docs/architecture.md has no row %q", row)
+		}
+	}
+}
+
 var (
 	fence   = regexp.MustCompile("(?ms)^[ \t]*```.*?^[ \t]*```[ \t]*$")
 	code    = regexp.MustCompile("`[^`\n]*`")

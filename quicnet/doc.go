@@ -18,7 +18,8 @@
 //
 // Peers that do not know RESET_STREAM_AT, browsers among them, get a plain reset a moment after the last bytes instead.
 //
-// [TransportConfig] may bring a congestion controller, see package ccinject.
+// [TransportConfig] may bring a congestion controller, see package ccinject; a directory for qlog files, [QLogs], in which
+// sessions write events of their own; and a sampler of connections that tell what was acknowledged, see package ackwatch.
 //
 // Limits: no 0-RTT; one reading goroutine per socket; WebTransport datagrams beyond 32 unread ones are
 // dropped by http3 (raw QUIC: 128).
