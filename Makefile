@@ -13,6 +13,9 @@ TOOL := $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/moq-c4/moq-c4/internal/ops.version=$(VERSION)
 
+# Packages whose tests run real programs in real time: after the others, not beside them.
+REALTIME := /(cmd/internal/e2e|deploy)$$
+
 # How long "make fuzz" works on each target.
 TIME ?= 30s
 
@@ -44,7 +47,8 @@ shaped-demo: setup build
 ## test: all tests with the race detector, other people's peers, the web tests and the browser tests
 .PHONY: test
 test: setup
-	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m ./...
+	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m $$($(GO) list ./... | grep -vE '$(REALTIME)')
+	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m -p=1 $$($(GO) list ./... | grep -E '$(REALTIME)')
 	@$(GO) test -run='^TestAllocs$$' ./moqt # the race detector empties pools, so these counts need a run without it
 	@$(GO) -C cmd/internal/e2e/moqtransport test -race -shuffle=on ./... # a module of its own, for the peer's sake
 	@scripts/web.sh test

@@ -87,15 +87,24 @@ export function useRelay(o: { clip?: boolean; ops?: boolean } = {}): { readonly 
 	return relay;
 }
 
-/** A port of the loopback that nobody uses now. */
+/**
+ * A port of the loopback that nobody uses now. It is not one of those that the system gives to clients, so that it
+ * stays free while the relay behind it restarts.
+ */
 export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	await once(server, "close");
-	if (!address || typeof address === "string") throw new Error("no port");
-	return address.port;
+	for (let attempt = 0; attempt < 100; attempt++) {
+		const port = 20_000 + Math.floor(Math.random() * 12_000);
+		const server = createServer();
+		const free = await new Promise<boolean>((resolve) => {
+			server.once("error", () => resolve(false));
+			server.listen(port, "127.0.0.1", () => resolve(true));
+		});
+		if (!free) continue;
+		server.close();
+		await once(server, "close");
+		return port;
+	}
+	throw new Error("no free port");
 }
 
 export const startRelay = (port: number, ...args: string[]): Promise<Program> =>

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -178,15 +179,26 @@ func waitSize(t *testing.T, file string, size int64) {
 	t.Fatalf("%s has not grown to %d bytes", file, size)
 }
 
-// freeAddr returns an address of the loopback that nobody uses now.
+// freeAddr returns an address of the loopback that nobody uses now. It is not one of those that the system gives to clients,
+// so that it stays free while the relay behind it restarts.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		addr := "127.0.0.1:" + strconv.Itoa(20_000+rand.IntN(12_000))
+		tcp, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		defer tcp.Close()
+		udp, err := net.ListenPacket("udp", addr)
+		if err != nil {
+			continue
+		}
+		defer udp.Close()
+		return addr
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port")
+	return ""
 }
 
 // startRelay starts a relay and waits until it serves.
