@@ -129,7 +129,9 @@ func (q *QLogs) tracer(_ context.Context, isClient bool, id quic.ConnectionID) q
 		q.mu.Lock()
 		q.open--
 		q.mu.Unlock()
-		q.log.Warn("no qlog for this connection", "error", err)
+		if !errors.Is(err, fs.ErrExist) { // which packets that come late can cause, and strangers
+			q.log.Warn("no qlog for this connection", "error", err)
+		}
 		return nil
 	}
 	w := &qlogWriter{q: q, name: name, f: f}
