@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type mediaScenario struct {
 	from         time.Duration // of the call, from where frames count
 	seeds        int
 	average, max time.Duration
+	beyond       int // percent by which the largest may be more than max; 15 if 0
 }
 
 func wifi(p link.Params, jitter time.Duration) link.Params {
@@ -50,7 +52,8 @@ func mediaScenarios() []mediaScenario {
 	}
 	return []mediaScenario{
 		{name: "media", params: base(100, 15*ms), seconds: 5, seeds: 2, average: 33512 * us, max: 43453 * us},
-		{name: "media10", params: base(10, 20*ms), seconds: 5, seeds: 3, average: 45377 * us, max: 71128 * us},
+		// C4 may still be in its initial state when the second group begins, and that burst waits in the queue: 85 ms once.
+		{name: "media10", params: base(10, 20*ms), seconds: 5, seeds: 3, average: 45377 * us, max: 71128 * us, beyond: 25},
 		{name: "media_600fr", params: base(100, 15*ms), seconds: 20, average: 33625 * us, max: 43453 * us},
 		{
 			name: "media_short_long", params: base(100, 15*ms), seconds: 10, from: 5 * time.Second, average: 100795 * us, max: 111153 * us,
@@ -79,9 +82,10 @@ func TestMediaScenarios(t *testing.T) {
 				largest += m / time.Duration(seeds)
 			}
 			// Headers of objects and smaller packets make the bursts longer by a few per cent, and timers of the real thing
-			// are not those of a simulator. The largest delay is one of some hundred frames, and varies.
-			if average > sc.average*110/100 || largest > sc.max*130/100 {
-				t.Errorf("average %v, largest %v: above the reference's %v by more than 10 %%, or %v by more than 30 %%", average, largest, sc.average, sc.max)
+			// are not those of a simulator.
+			allowed := cmp.Or(sc.beyond, 15)
+			if average > sc.average*110/100 || largest > sc.max*time.Duration(100+allowed)/100 {
+				t.Errorf("average %v, largest %v: above the reference's %v by more than 10 %%, or %v by more than %d %%", average, largest, sc.average, sc.max, allowed)
 			}
 			t.Logf("average %v of %v, largest %v of %v", average.Round(time.Microsecond), sc.average, largest.Round(time.Microsecond), sc.max)
 		})

@@ -58,12 +58,7 @@ func TestCallBesideBulk(t *testing.T) {
 				t.Errorf("%d of %d audio frames came", len(audio), want)
 			}
 			if got, want := quantile(audio, .99), quantile(emptyAudio, .99)+15*time.Millisecond; got > want {
-				// Runs differ by the packet numbers that quic-go skips and by what the controller makes of it; one in
-				// twenty or so is beyond.
-				again, from, to := seenOn(t, tr, rate, d, audioTrack, lowTrack, midTrack, bulkTrack)
-				if second := quantile(again.seen[audioTrack].delays(from, to), .99); second > want {
-					t.Errorf("audio p99 is %v and in a second run %v, want at most %v", got, second, want)
-				}
+				t.Errorf("audio p99 is %v, want at most %v", got, want)
 			}
 			low := v.seen[lowTrack].delays(from, to)
 			t.Logf("low: %d frames, p95 %v; on the empty path %v", len(low), quantile(low, .95), quantile(emptyLow, .95))
@@ -130,7 +125,7 @@ func TestCallOnASlowPath(t *testing.T) {
 			if want := int(back.Sub(from) / audioPeriod); len(audio) < want {
 				t.Errorf("%d of %d audio frames came", len(audio), want)
 			}
-			if beyond > 60*time.Millisecond {
+			if beyond > 30*time.Millisecond {
 				t.Errorf("audio p99 is %v beyond the path", beyond)
 			}
 			low := v.seen[lowTrack].delays(from, back)
@@ -146,7 +141,7 @@ func TestCallOnASlowPath(t *testing.T) {
 					t.Errorf("a group of the better video was held on to for %v", held)
 				}
 			}
-			if queue > pathQueue*3/4 {
+			if queue > 30*time.Millisecond {
 				t.Errorf("a queue of %v has grown in the network", queue)
 			}
 			if streams > 4 { // a group of each video, and the next of each
