@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -12,40 +11,8 @@ import (
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
 	"github.com/moq-c4/moq-c4/cmd/internal/clitest"
-	"github.com/moq-c4/moq-c4/quicnet"
-	"github.com/moq-c4/moq-c4/relay"
+	"github.com/moq-c4/moq-c4/cmd/internal/relaytest"
 )
-
-// startRelay runs a relay until the test ends and returns its address.
-func startRelay(t *testing.T, protocols ...string) string {
-	t.Helper()
-	cert, err := quicnet.NewDevCertificate(quicnet.DevCertificateConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := quicnet.Listen(quicnet.ListenConfig{Addr: "127.0.0.1:0", Certificate: cert, Protocols: protocols})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-	})
-	r := relay.New(relay.Config{})
-	go l.Run(ctx)
-	go r.Run(ctx)
-	go func() {
-		for {
-			conn, err := l.Accept(ctx)
-			if err != nil {
-				return
-			}
-			go r.Serve(ctx, conn)
-		}
-	}()
-	return l.Addrs()[0].String()
-}
 
 // interop runs the command and returns what it prints and its exit code.
 func interop(t *testing.T, args ...string) (out string, code int) {
@@ -59,7 +26,7 @@ var testPoint = regexp.MustCompile(`(?m)^(ok|not ok) (\d+) - (\S+)$`)
 
 // All cases pass against our relay, on both transports, in every version.
 func TestAllCases(t *testing.T) {
-	addr := startRelay(t)
+	addr := relaytest.Start(t).Addr
 	for _, scheme := range []string{"moqt", "https"} {
 		for _, draft := range []string{"18", "19", "16"} {
 			t.Run(scheme+" "+draft, func(t *testing.T) {
@@ -90,7 +57,7 @@ func TestAllCases(t *testing.T) {
 
 // The contract of the runner: the names of its cases, the environment, and the exit codes.
 func TestContract(t *testing.T) {
-	addr := startRelay(t, "moqt-18")
+	addr := relaytest.Start(t, "moqt-18").Addr
 	out, code := interop(t, "--list")
 	if want := "setup-only\nannounce-only\npublish-namespace-done\nsubscribe-error\nannounce-subscribe\nsubscribe-before-announce\n"; code != 0 || !strings.HasPrefix(out, want) {
 		t.Errorf("--list: exit code %d, %q", code, out)

@@ -27,31 +27,14 @@ type relayTest struct {
 	*testing.T
 	process *process
 	ops     string // base URL
-	log     *lockedBuffer
+	log     *clitest.Buffer
 	ended   chan error
 	stop    func()
 }
 
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
 func startRelay(t *testing.T, args ...string) *relayTest {
 	t.Helper()
-	rt := &relayTest{T: t, log: &lockedBuffer{}, ended: make(chan error, 1)}
+	rt := &relayTest{T: t, log: &clitest.Buffer{}, ended: make(chan error, 1)}
 	args = append([]string{"--listen", "127.0.0.1:0", "--ops", "127.0.0.1:0", "--drain", "100ms"}, args...)
 	ctx, stop := context.WithCancel(context.Background())
 	rt.stop = stop

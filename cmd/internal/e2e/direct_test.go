@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moq-c4/moq-c4/cmd/internal/relaytest"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 	"github.com/moq-c4/moq-c4/relay"
 )
@@ -13,7 +14,8 @@ import (
 // A subscriber that knows what it wants asks for it, without having been told that it is there: not every relay tells. And a
 // publisher announces without having been asked.
 func TestWithoutDiscovery(t *testing.T) {
-	addr, _, r := serveRelay(t, "moqt-18")
+	r := relaytest.Start(t, "moqt-18")
+	addr := r.Addr
 	go publishClock(t, addr, "moqt-18", wire.FullTrackName{Namespace: wire.MustNamespace("test", "ours"), Name: "clock"})
 	for end := time.Now().Add(10 * time.Second); r.Stats().Namespaces.Load() == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {

@@ -13,10 +13,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/moq-c4/moq-c4/cmd/internal/clitest"
 )
 
 // bin is where the programs under test are.
@@ -58,27 +59,9 @@ type proc struct {
 	t    *testing.T
 	name string
 	cmd  *exec.Cmd
-	log  *lockedBuffer
+	log  *clitest.Buffer
 	done chan struct{}
 	err  error // of Wait, after done
-}
-
-// lockedBuffer is a buffer that a process writes while the test reads.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // start runs one of our programs until the test ends. Its log is shown if the test fails, and
@@ -90,7 +73,7 @@ func start(t *testing.T, stdin io.Reader, name string, args ...string) *proc {
 
 func startCommand(t *testing.T, stdin io.Reader, path string, args ...string) *proc {
 	t.Helper()
-	p := &proc{t: t, name: filepath.Base(path), cmd: exec.Command(path, args...), log: &lockedBuffer{}, done: make(chan struct{})}
+	p := &proc{t: t, name: filepath.Base(path), cmd: exec.Command(path, args...), log: &clitest.Buffer{}, done: make(chan struct{})}
 	p.cmd.Stdin = stdin
 	p.cmd.Stderr = p.log
 	if err := p.cmd.Start(); err != nil {

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/moq-c4/moq-c4/cmd/internal/clitest"
+	"github.com/moq-c4/moq-c4/cmd/internal/relaytest"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 	"github.com/moq-c4/moq-c4/quicnet"
@@ -23,37 +25,6 @@ type netReport struct {
 	Groups  [][2]json.RawMessage
 }
 
-// serveRelay runs a relay in this process that speaks one version.
-func serveRelay(t *testing.T, protocol string) (addr string, hash quicnet.Fingerprint, r *relay.Relay) {
-	t.Helper()
-	cert, err := quicnet.NewDevCertificate(quicnet.DevCertificateConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := quicnet.Listen(quicnet.ListenConfig{Addr: "127.0.0.1:0", Certificate: cert, Protocols: []string{protocol}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-	})
-	r = relay.New(relay.Config{})
-	go l.Run(ctx)
-	go r.Run(ctx)
-	go func() {
-		for {
-			conn, err := l.Accept(ctx)
-			if err != nil {
-				return
-			}
-			go r.Serve(ctx, conn)
-		}
-	}()
-	return l.Addrs()[0].String(), cert.Fingerprint(), r
-}
-
 // The library of another project, as npm has it, publishes through the relay in Chromium: to itself and to us. And it
 // receives what we publish.
 func TestMoqNet(t *testing.T) {
@@ -61,7 +32,8 @@ func TestMoqNet(t *testing.T) {
 	needPackage(t, "@moq/net")
 	for protocol, version := range map[string]string{"moqt-18": "moq-transport-18", "moqt-16": "moq-transport-16", "moqt-19": "moq-transport-19"} {
 		t.Run(protocol, func(t *testing.T) {
-			addr, hash, r := serveRelay(t, protocol)
+			r := relaytest.Start(t, protocol)
+			addr, hash := r.Addr, r.Hash
 			ours := wire.FullTrackName{Namespace: wire.MustNamespace("test", "ours"), Name: "clock"}
 			go publishClock(t, addr, protocol, ours)
 
@@ -74,7 +46,7 @@ func TestMoqNet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			log := &lockedBuffer{}
+			log := &clitest.Buffer{}
 			cmd.Stderr = log
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

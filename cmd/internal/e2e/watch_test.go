@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/moq-c4/moq-c4/cmd/internal/clitest"
 )
 
 // watcher is another project's player in headless Chromium.
@@ -45,7 +47,7 @@ func startWatch(t *testing.T, addr, name, attributes string) *watcher {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &lockedBuffer{}
+	log := &clitest.Buffer{}
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

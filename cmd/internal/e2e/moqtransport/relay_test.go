@@ -16,44 +16,13 @@ import (
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/webtransport-go"
 
+	"github.com/moq-c4/moq-c4/cmd/internal/relaytest"
 	"github.com/moq-c4/moq-c4/moqt"
 	"github.com/moq-c4/moq-c4/moqt/wire"
 	"github.com/moq-c4/moq-c4/quicnet"
-	"github.com/moq-c4/moq-c4/relay"
 )
 
 const timeout = 10 * time.Second
-
-// startRelay runs a relay until the test ends and returns its address.
-func startRelay(t *testing.T) string {
-	t.Helper()
-	cert, err := quicnet.NewDevCertificate(quicnet.DevCertificateConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := quicnet.Listen(quicnet.ListenConfig{Addr: "127.0.0.1:0", Certificate: cert})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	t.Cleanup(func() {
-		cancel()
-		l.Close()
-	})
-	r := relay.New(relay.Config{})
-	go l.Run(ctx)
-	go r.Run(ctx)
-	go func() {
-		for {
-			conn, err := l.Accept(ctx)
-			if err != nil {
-				return
-			}
-			go r.Serve(ctx, conn)
-		}
-	}()
-	return l.Addrs()[0].String()
-}
 
 // dial connects one of our sessions.
 func dial(t *testing.T, addr, protocol string) *moqt.Session {
@@ -137,7 +106,7 @@ const groups, objects = 5, 4
 // A publisher that is moqtransport, a subscriber that is ours, in each of our versions.
 func TestPublisher(t *testing.T) {
 	forEach(t, func(t *testing.T, transport moqt.Transport, protocol string) {
-		addr := startRelay(t)
+		addr := relaytest.Start(t).Addr
 		publishing := make(chan error, 1)
 		next := make(chan struct{}, 1) // what was sent has arrived
 		pub := &peer.Session{
@@ -231,7 +200,7 @@ func publish(p peer.Publisher, next <-chan struct{}) error {
 // A publisher that is ours, in each of our versions, a subscriber that is moqtransport.
 func TestSubscriber(t *testing.T) {
 	forEach(t, func(t *testing.T, transport moqt.Transport, protocol string) {
-		addr := startRelay(t)
+		addr := relaytest.Start(t).Addr
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
 		s := dial(t, addr, protocol)
