@@ -32,6 +32,7 @@ type Proxy struct {
 	seen    int64 // clients, ever
 	refused int64 // packets of clients beyond MaxClients
 	conns   int64 // TCP connections passed on
+	full    int64 // TCP connections beyond maxConns
 	gone    Stats // of the wires of clients that have left
 }
 

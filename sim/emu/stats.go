@@ -89,6 +89,7 @@ type Stats struct {
 	ClientsAll int64    `json:"clients_all"` // ever
 	Refused    int64    `json:"refused"`     // packets of clients beyond Config.MaxClients
 	TCP        int64    `json:"tcp"`         // connections passed on
+	TCPRefused int64    `json:"tcp_refused"` // connections beyond 256 at a time
 	Up         Counters `json:"up"`
 	Down       Counters `json:"down"`
 
@@ -128,7 +129,7 @@ func (p *Proxy) Stats() Stats {
 			s.add(c.wire)
 		}
 	}
-	s.Clients, s.ClientsAll, s.Refused, s.TCP = len(p.clients), p.seen, p.refused, p.conns
+	s.Clients, s.ClientsAll, s.Refused, s.TCP, s.TCPRefused = len(p.clients), p.seen, p.refused, p.conns, p.full
 	s.LateMean, s.LateMax = s.late.sum/time.Duration(max(1, s.late.packets)), s.late.max
 	return s
 }

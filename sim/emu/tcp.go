@@ -28,6 +28,9 @@ func (p *Proxy) forwardTCP(ctx context.Context) {
 		case room <- struct{}{}:
 		default: // a browser opens a handful
 			c.Close()
+			p.mu.Lock()
+			p.full++
+			p.mu.Unlock()
 			continue
 		}
 		p.mu.Lock()
