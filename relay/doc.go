@@ -22,6 +22,6 @@
 //
 // # Limitations
 //
-// What a FETCH gets from a publisher is passed on and not cached. To who asks for all tracks of a namespace only tracks are
+// What a FETCH gets from a publisher is passed on; only whole groups of tracks that are carried anyway are cached. To who asks for all tracks of a namespace only tracks are
 // offered that are published by PUBLISH or by this process. Payloads of an object that comes twice are not compared.
 package relay

@@ -23,6 +23,7 @@ type fetchTask struct {
 	publishers []*session
 	budget     fillBudget
 	places     [2]chan struct{} // among the FETCHes of the publisher that answers; nil if none does
+	keep       keeper           // of what it answers
 	out        fetchAnswer
 
 	// A range of which nothing is cached, that is not filled yet.
@@ -322,7 +323,7 @@ func (f *fetchTask) object(o cached) error {
 
 // complete waits for the rest of an object that is coming in.
 func (f *fetchTask) complete(o cached) bool {
-	if o.dgram != nil || o.object.length == 0 {
+	if o.dgram != nil || o.kept != nil || o.object.length == 0 {
 		return true
 	}
 	var timer *time.Timer

@@ -69,6 +69,9 @@ func (a *fetchAnswer) close() error {
 
 // write sends an object with its payload from the cache.
 func (o cached) write(w *moqt.FetchWriter) error {
+	if o.kept != nil {
+		return o.kept.write(w)
+	}
 	if d := o.dgram; d != nil {
 		return w.WriteObject(moqt.FetchObject{
 			Group: d.Group, Object: d.Object, Datagram: true, Priority: d.Priority,

@@ -23,7 +23,8 @@ type cached struct {
 	object objectRef
 	header moqt.SubgroupHeader
 	log    *subgroup      // holds the payload, or
-	dgram  *moqt.Datagram // has it
+	dgram  *moqt.Datagram // has it, or
+	kept   *keptObject    // is it
 }
 
 // cachedGroup is what the cache knows of a group that it holds a part of.
@@ -53,6 +54,11 @@ func (t *track) between(first, last uint64) []cachedGroup {
 		d := &t.datagrams[i].object
 		if first <= d.Group && d.Group <= last {
 			groups = append(groups, cachedGroup{id: d.Group, gap: groupGap(d.Group, d.Properties)})
+		}
+	}
+	for _, k := range t.kept {
+		if n := len(k.objects); n > 0 && first <= k.id && k.id <= last {
+			groups = append(groups, cachedGroup{id: k.id, gap: max(k.gap, groupGap(k.id, k.objects[0].header.Properties))})
 		}
 	}
 	slices.SortFunc(groups, func(a, b cachedGroup) int {
@@ -92,6 +98,9 @@ func (t *track) objectsFrom(id, from uint64, now time.Time) (objects []cached, m
 				ends(at)
 			}
 		}
+	}
+	if !found {
+		objects, end = t.keptFrom(id, from, fetchBatch+1)
 	}
 	for i := range t.datagrams {
 		d := &t.datagrams[i]

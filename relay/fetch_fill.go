@@ -114,7 +114,8 @@ func (f *fetchTask) nextPublisher() {
 	f.publishers = f.publishers[1:]
 }
 
-// fill gets what is not cached, from low to high, and sends it on. What nobody can tell of is marked as unknown.
+// fill gets what is not cached, from low to high, sends it on and keeps its whole groups. What nobody can tell of is marked
+// as unknown.
 //
 // "If it encounters an object in the requested range that is not cached and has unknown status, the relay MUST pause
 // subsequent delivery until it has confirmed the object's status upstream." [MOQT-18] Section 10.12.3, Fetch Handling
@@ -122,6 +123,9 @@ func (f *fetchTask) nextPublisher() {
 // "If the budget is exhausted, the relay reports any remaining unavailable Objects as Unknown gaps and continues delivering
 // available Objects in the range." [MOQT-18] Section 10.2.5, FILL TIMEOUT Parameter
 func (f *fetchTask) fill(low, high wire.Location) error {
+	if f.track != nil {
+		f.keep = keeper{track: f.track, now: f.budget.now, descending: f.descending}
+	}
 	return f.fillFrom(nil, low, high)
 }
 
@@ -155,6 +159,8 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 	if f.descending && last.Less(high) {
 		return false, nil // it does not have the newest, with which the answer begins
 	}
+	f.keep.answer(low, high, last)
+	defer f.keep.giveUp()
 	for {
 		var o moqt.FetchObject
 		var failed error
@@ -163,6 +169,7 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 		at := wire.Location{Group: o.Group, Object: o.Object}
 		switch {
 		case failed == io.EOF:
+			f.keep.groupEnds()
 			return true, f.rest(*next, last, end)
 		case failed != nil:
 			return false, nil
@@ -173,14 +180,16 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 			if f.precedes(at, *next) {
 				continue
 			}
-			tell := f.out.unknown
-			if o.Gap == moqt.GapNonExistent {
-				tell = f.out.absent
+			tell := f.out.absent
+			if o.Gap == moqt.GapUnknown {
+				f.keep.giveUp()
+				tell = f.out.unknown
 			}
 			if err := tell(at); err != nil {
 				return false, err
 			}
 			if at == end { // there may be no location after it
+				f.keep.groupEnds()
 				return true, nil
 			}
 			*next = f.after(at)
@@ -190,6 +199,7 @@ func (f *fetchTask) pass(r *moqt.FetchReader, next *wire.Location, low, high wir
 		case f.precedes(at, *next):
 			continue // it was sent before another publisher failed
 		}
+		f.keep.object(o, *next)
 		if err := f.copyObject(r, o); err != nil {
 			return false, err
 		}
@@ -235,6 +245,7 @@ func (f *fetchTask) copyObject(r *moqt.FetchReader, o moqt.FetchObject) error {
 		case err != nil:
 			return errTorn
 		}
+		f.keep.payload(b)
 		f.out.w.SetWriteDeadline(f.budget.now().Add(fillWriteTimeout))
 		if _, err := f.out.w.Write(b); err != nil {
 			return err

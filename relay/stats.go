@@ -74,6 +74,7 @@ type Stats struct {
 	CacheJoins    CacheUse      // by subscribers that began: a miss had nothing to begin with
 	CacheFetches  CacheUse      // by FETCH: a miss found nothing of its range
 	Fills         atomic.Uint64 // FETCHes sent to publishers for what was not cached
+	GroupsKept    atomic.Uint64 // groups of their answers that were kept
 	FillsFailed   atomic.Uint64 // those that were refused, came too late or broke off
 
 	Cuts           [numCuts]atomic.Uint64

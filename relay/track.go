@@ -45,7 +45,9 @@ type track struct {
 	next      uint64      // sequence number of the next subgroup
 	datagrams []datagram  // the newest, maxDatagrams at most
 	dgNext    uint64      // sequence number of the next datagram; the last of datagrams has the one before
-	cost      int
+	kept      []*kept     // of answers to FETCH, the oldest first
+	keptCost  int         // of these
+	cost      int         // of everything
 	largest   wire.Location
 	published bool      // an object has arrived or an upstream has told of one: largest is valid
 	floor     uint64    // groups below were evicted: late streams of theirs are refused
@@ -277,7 +279,7 @@ func (t *track) grew(n int) {
 // fit evicts until the track is within its bounds and returns the cursors that were still reading what is
 // evicted. The newest group goes last, and only if it alone is over the bound. t.mu is held.
 func (t *track) fit() (old []*cursor) {
-	for t.cost > t.cache.maxTrack && (len(t.groups) > 0 || len(t.datagrams) > 0) {
+	for t.cost > t.cache.maxTrack && !t.empty() {
 		old = append(old, t.evictNext()...)
 		t.stats.CacheEvictions[EvictBytes].Add(1)
 	}
@@ -292,9 +294,17 @@ func (t *track) fit() (old []*cursor) {
 	return old
 }
 
-// evictNext drops what is missed least: old groups, then the datagrams, which are kept for stragglers alone, then the newest
-// group. It returns the cursors that were still reading it. There is something to drop; t.mu is held.
+// empty reports whether nothing is left to evict; t.mu is held.
+func (t *track) empty() bool { return len(t.groups) == 0 && len(t.datagrams) == 0 && len(t.kept) == 0 }
+
+// evictNext drops what is missed least: what was kept of FETCHes, old groups, then the datagrams, which are kept for
+// stragglers alone, then the newest group. It returns the cursors that were still reading it. There is something to drop; t.mu
+// is held.
 func (t *track) evictNext() (old []*cursor) {
+	if len(t.kept) > 0 {
+		t.dropKept(0)
+		return nil
+	}
 	if len(t.datagrams) > 0 && len(t.groups) <= 1 {
 		t.dropDatagrams(len(t.datagrams))
 		return nil
@@ -390,8 +400,8 @@ func (t *track) evictFirstArrival() (old []*cursor) {
 	return old
 }
 
-// expire evicts groups that were superseded, and datagrams that arrived, longer than age ago. It cuts the cursors
-// that are still reading a group that was superseded longer than lag ago.
+// expire evicts groups that were superseded, and datagrams and answers to FETCH that arrived, longer than age ago. It cuts
+// the cursors that are still reading a group that was superseded longer than lag ago.
 //
 // A subscriber that is cut goes on with the newest group: what it reads of the others is cut too. Else a path that is a
 // little too slow would carry the beginning of every group and the whole of none.
@@ -407,6 +417,7 @@ func (t *track) expire(now time.Time, age, lag time.Duration) {
 		stale++
 	}
 	t.dropDatagrams(stale)
+	t.expireKept(now, age)
 	var laggards map[*subscriber]struct{}
 	for _, g := range t.groups {
 		if !g.superseded.IsZero() && now.Sub(g.superseded) > lag {
@@ -446,10 +457,13 @@ func (g *group) stragglers(match func(*cursor) bool) (cs []*cursor) {
 	return cs
 }
 
-// oldest returns when the oldest group that could be evicted was superseded.
+// oldest returns when the oldest group that could be evicted was superseded, or came in answer to a FETCH.
 func (t *track) oldest() (superseded time.Time, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if len(t.kept) > 0 {
+		return t.kept[0].began, true // it goes first
+	}
 	if len(t.groups) == 0 || t.groups[0].superseded.IsZero() {
 		return time.Time{}, false
 	}
@@ -463,11 +477,11 @@ func (t *track) bytes() int {
 	return t.cost
 }
 
-// evict drops the oldest group or, if there is only the newest, the datagrams or that.
+// evict drops what was kept of a FETCH, the oldest group or, if there is only the newest, the datagrams or that.
 func (t *track) evict() {
 	t.mu.Lock()
 	var old []*cursor
-	if len(t.groups) > 0 || len(t.datagrams) > 0 {
+	if !t.empty() {
 		old = t.evictNext()
 		t.stats.CacheEvictions[EvictBytes].Add(1)
 	}
@@ -486,6 +500,9 @@ func (t *track) clear() {
 		old = append(old, t.evictOldest()...)
 	}
 	t.dropDatagrams(len(t.datagrams))
+	for len(t.kept) > 0 {
+		t.dropKept(0)
+	}
 	t.changed.fire()
 	t.mu.Unlock()
 	cut(old, CutEnded)

@@ -40,6 +40,7 @@ func exportMetrics(reg *ops.Registry, r *relay.Relay, l *quicnet.Listener) {
 		byLabel("moq_relay_quota_refusals_total", "Requests refused, and offers not made, at a bound of their session.", "quota", labels[relay.Quota](), func(s stats, i int) uint64 { return s.QuotaRefusals[i].Load() }),
 		ops.CounterOf("moq_relay_fills_total", "FETCHes sent to publishers for what was not in the cache.", func(s stats) float64 { return float64(s.Fills.Load()) }),
 		ops.CounterOf("moq_relay_fills_failed_total", "FETCHes sent to publishers that were refused, came too late or broke off.", func(s stats) float64 { return float64(s.FillsFailed.Load()) }),
+		ops.CounterOf("moq_relay_groups_kept_total", "Groups kept in the cache of what publishers sent in answer to FETCH.", func(s stats) float64 { return float64(s.GroupsKept.Load()) }),
 		byRequest(),
 		byCacheUse(),
 	)
