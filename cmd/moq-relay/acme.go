@@ -111,7 +111,9 @@ func (c *acmeCertificate) Run(ctx context.Context) error {
 	retry := acmeRetry
 	for {
 		wait := acmeRefresh
-		if !c.refresh(ctx) {
+		if c.refresh(ctx) {
+			retry = acmeRetry
+		} else {
 			wait, retry = retry, min(2*retry, acmeRefresh)
 		}
 		if err := cli.Sleep(ctx, wait); err != nil {
