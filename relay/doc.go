@@ -6,10 +6,11 @@
 // only stream headers are made for each subscriber.
 //
 // The files, along the path of an object: session.go and tracks.go (requests), quota.go (how many), hold.go (who wants a
-// track), route.go and link.go (who brings it), upstream.go (stream to log), subgroup.go and track.go (the log),
-// downstream.go (log to streams), expiry.go (what comes too late), cache.go (bounds), fetch*.go (FETCH from the log and from
-// publishers), local.go (tracks of this process), sessiontrack.go (tracks between one peer and this relay), relay.go
-// (namespaces, housekeeping). Who looks on: observe.go (each object), inspect.go (sessions and tracks), stats.go (counters).
+// track), route.go and link.go (who brings it), index.go (their names by prefix), upstream.go (stream to log), subgroup.go
+// and track*.go (the log), cache.go and track_bounds.go (its bounds), downstream.go (log to streams), expiry.go (what comes
+// too late), fetch*.go (FETCH from the log and from publishers), local.go (tracks of this process), sessiontrack.go (tracks
+// between one peer and this relay), relay.go (namespaces, housekeeping). Who looks on: observe.go (each object), inspect.go
+// (sessions and tracks), stats.go (counters).
 //
 // # Rules
 //
