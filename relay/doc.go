@@ -6,11 +6,11 @@
 // only stream headers are made for each subscriber.
 //
 // The files, along the path of an object: session.go and tracks.go (requests), quota.go (how many), hold.go (who wants a
-// track), route.go and link.go (who brings it), index.go (their names by prefix), upstream.go (stream to log), subgroup.go
-// and track*.go (the log), cache.go and track_bounds.go (its bounds), downstream.go (log to streams), expiry.go (what comes
-// too late), fetch*.go (FETCH from the log and from publishers), local.go (tracks of this process), sessiontrack.go (tracks
-// between one peer and this relay), relay.go (namespaces, housekeeping). Who looks on: observe.go (each object), inspect.go
-// (sessions and tracks), stats.go (counters).
+// track), route.go and link.go (who brings it), index.go (their names by prefix), upstream.go (stream to log),
+// subgroup.go and track*.go (the log), cache.go and track_bounds.go (its bounds), downstream.go and cursor.go (log to
+// streams), expiry.go (what comes too late), fetch*.go (FETCH from the log and from publishers), local.go (tracks of
+// this process), sessiontrack.go (tracks between one peer and this relay), relay.go (namespaces, housekeeping). Who
+// looks on: observe.go (each object), inspect.go (sessions and tracks), stats.go (counters).
 //
 // # Rules
 //
@@ -23,6 +23,7 @@
 //
 // # Limitations
 //
-// What a FETCH gets from a publisher is passed on; only whole groups of tracks that are carried anyway are cached. To who asks for all tracks of a namespace only tracks are
-// offered that are published by PUBLISH or by this process. Payloads of an object that comes twice are not compared.
+// What a FETCH gets from a publisher is passed on; only whole groups of tracks that are carried anyway are cached. To who asks
+// for all tracks of a namespace only tracks are offered that are published by PUBLISH or by this process. Payloads of an
+// object that comes twice are not compared.
 package relay
