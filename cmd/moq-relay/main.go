@@ -1,4 +1,8 @@
 // Command moq-relay is a Media-over-QUIC relay.
+//
+// run.go wires its parts and runs them: the relay, its transports, the pages of package web, certificates (acme.go) and what
+// operators see of it. That is metrics.go and instruments.go (metrics), admin.go (the admin API), page.go (the live page) and
+// status.go (the command "moq-relay status").
 package main
 
 import (

@@ -19,10 +19,10 @@ const maxBox = 64 << 20
 type boxReader struct {
 	src  io.Reader     // the stream
 	r    *bufio.Reader // reads it, after what is to be read again
-	pos  int64      // of the next byte
-	back *boxHeader // a header that was given back
-	cut  bool       // the stream ended within a box
-	last []byte     // what came since the latest fragment began: the start of the next stream may hide there
+	pos  int64         // of the next byte
+	back *boxHeader    // a header that was given back
+	cut  bool          // the stream ended within a box
+	last []byte        // what came since the latest fragment began: the start of the next stream may hide there
 }
 
 func newBoxReader(r io.Reader) *boxReader {
