@@ -53,6 +53,10 @@ type Config struct {
 	// EXCESSIVE_LOAD. Cost: a goroutine and about 8 KiB each. Default: 1024.
 	MaxRequests int
 
+	// AssumedMaxRequestID is the MAX_REQUEST_ID of a peer of draft-16 whose SETUP says none. The draft has 0 then, so that
+	// nothing may be asked; some servers never say more and take requests all the same. Default: 0.
+	AssumedMaxRequestID uint64
+
 	// DatagramQueue is how many datagrams may wait to be sent; a new one pushes out the oldest. Default: 256.
 	DatagramQueue int
 

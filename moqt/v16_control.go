@@ -128,15 +128,19 @@ func (c *conn16) setupFromPeer(typ wire.MessageType, body []byte) (SendStream, b
 		return nil, false
 	}
 	setup := m.Message.(*wire.Setup)
-	rest := setup.Other[:0]
+	rest, told := setup.Other[:0], false
 	for _, p := range setup.Other {
 		if p.Type == wire.SetupMaxRequestID {
 			c.raiseMax(p.Uint)
+			told = true
 			continue
 		}
 		rest = append(rest, p)
 	}
 	setup.Other = rest
+	if !told {
+		c.raiseMax(c.s.cfg.AssumedMaxRequestID)
+	}
 	in, err := c.inner.OpenUniStream(c.s.ctx)
 	if err != nil {
 		return nil, false
@@ -326,7 +330,7 @@ func (c *conn16) fromPeer(m *wire.Message16, in SendStream) bool {
 		// "If an endpoint receives MAX_REQUEST_ID message with an equal or smaller Request ID it MUST close the session with a
 		// PROTOCOL_VIOLATION."
 		// [MOQT-16] Section 9.5, MAX_REQUEST_ID
-		if !c.raiseMax(m.Max) {
+		if !c.raiseMax(m.Max) && c.s.cfg.AssumedMaxRequestID == 0 {
 			c.s.violation("MAX_REQUEST_ID does not grow")
 		}
 	case m.Type == wire.MsgRequestsBlocked:

@@ -278,6 +278,18 @@ func TestDraft16BeforeSetup(t *testing.T) {
 		c.sendHex(`07 0002 01 00`)
 		a.ok("")
 	})
+	// Some servers never say more, and take requests all the same.
+	ts.cfg.AssumedMaxRequestID = 4
+	for _, setup := range []struct{ hex, next string }{{"20 0001 00", `06 0008 01 01 04 "demo" 00`}, {"20 0003 01 02 00", `1a 0001 00`}} {
+		runSession(t, ts, func(st *sessionTest) {
+			c := st.requestBytes(unhex(setup.hex))
+			c.message16("SERVER_SETUP")
+			go st.s.PublishNamespace(st.s.Context(), ns("demo"))
+			c.wantHex("what follows the peer's SETUP", setup.next)
+			c.sendHex(`15 0001 04`) // it says what was assumed: no violation
+			st.wantAlive("after that")
+		})
+	}
 }
 
 // message16 takes the next message of draft-16.

@@ -35,6 +35,7 @@ type flags struct {
 	verbose  bool
 	insecure bool
 	draft    int
+	requests uint64
 	rounds   int
 	parallel int
 	run      string // makes the namespaces of this run its own
@@ -69,6 +70,7 @@ func parseFlags(env cli.Env) (*flags, error) {
 	})
 	fs.BoolVar(&f.insecure, "tls-disable-verify", os.Getenv("TLS_DISABLE_VERIFY") == "1", "accept any certificate")
 	fs.IntVar(&f.draft, "draft", 0, "`number` of the only draft to offer; 0 offers all")
+	fs.Uint64Var(&f.requests, "assume-requests", 0, "`MAX_REQUEST_ID` of a relay of draft-16 that says none; the draft has 0, so that nothing may be asked")
 	fs.IntVar(&f.rounds, "rounds", 100, "`number` of rounds of announce-subscribe-race")
 	fs.IntVar(&f.parallel, "parallel", 8, "`number` of rounds of announce-subscribe-race at once")
 	args, err := cli.Parse(fs, env.Args)

@@ -100,7 +100,7 @@ func (t *tester) connect(ctx context.Context, role string, answer func(moqt.Requ
 	if err != nil {
 		return nil, fmt.Errorf("%s: connect: %w", role, err)
 	}
-	cfg := moqt.Config{Logger: t.flags.log.With("role", role), Implementation: "moq-interop"}
+	cfg := moqt.Config{Logger: t.flags.log.With("role", role), Implementation: "moq-interop", AssumedMaxRequestID: t.flags.requests}
 	if info := conn.Info(); info.Transport == moqt.TransportQUIC {
 		cfg.Authority, cfg.Path = target(t.flags.relay)
 	}
