@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/moq-c4/moq-c4/cmd/internal/cli"
+	"github.com/moq-c4/moq-c4/moqt"
 )
 
 // fanoutResult is one round of the fan-out: the relay, and plain quic-go with the same bytes.
@@ -148,17 +148,26 @@ func startOrigin(ctx context.Context, d *cli.Dialer, listen string) (*process, e
 
 // awaitRelay waits until somebody accepts connections.
 func awaitRelay(ctx context.Context, d *cli.Dialer) error {
+	conn, err := dialPatiently(ctx, d)
+	if err != nil {
+		return err
+	}
+	return conn.Close(0, "")
+}
+
+// dialPatiently connects to a server that may be starting, or busy with the connections of all the others.
+func dialPatiently(ctx context.Context, d *cli.Dialer) (moqt.Conn, error) {
 	var backoff cli.Backoff
 	for try := 1; ; try++ {
 		conn, err := d.Dial(ctx)
 		if err == nil {
-			return conn.Close(0, "")
+			return conn, nil
 		}
 		if try == 8 {
-			return fmt.Errorf("no answer after %s attempts: %w", strconv.Itoa(try), err)
+			return nil, fmt.Errorf("no answer after %d attempts: %w", try, err)
 		}
 		if err := cli.Sleep(ctx, backoff.Next()/4); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }

@@ -133,7 +133,7 @@ func sendPlainAudio(conn moqt.Conn, b *beat) {
 
 // receivePlain reads all that a plain sender sends.
 func receivePlain(ctx context.Context, d *cli.Dialer, c *counts) error {
-	conn, err := d.Dial(ctx)
+	conn, err := dialPatiently(ctx, d)
 	if err != nil {
 		return err
 	}
