@@ -71,6 +71,10 @@ func (s *session) fetch(req *moqt.IncomingFetch) *moqt.RequestError {
 	} else {
 		err = f.run(req.Start, last)
 	}
+	if f.track != nil && f.track.spoiled().Err() != nil { // what was cached may have gone meanwhile
+		w.Reset(wire.StreamMalformedTrack)
+		return nil
+	}
 	if err == nil {
 		err = f.out.close()
 	}

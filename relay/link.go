@@ -282,6 +282,7 @@ func (l *link) spoil(why error) {
 	rt := l.route.Load()
 	there := rt.unlink(l)
 	if there {
+		rt.track.doom() // before its streams end, which FETCHes wait for
 		r.remove(rt)
 	}
 	r.mu.Unlock()

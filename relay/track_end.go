@@ -27,6 +27,14 @@ func (t *track) spoil(reason string) {
 	t.clear()
 }
 
+// doom ends the context of spoiled, so that no FETCH finishes as if the track were sound.
+func (t *track) doom() {
+	t.mu.Lock()
+	_, end := t.malformed()
+	t.mu.Unlock()
+	end()
+}
+
 // spoiled returns a context that ends if the track turns out to be malformed.
 func (t *track) spoiled() context.Context {
 	t.mu.Lock()
