@@ -21,6 +21,7 @@ type subscriber struct {
 	stats *Stats
 	hold  *hold // keeps the track going; nil in tests of the log alone
 
+	begins    *standing // where the track stood when the subscription began; set by run if nil
 	tellsAcks bool      // the connection can tell what was acknowledged; set by run
 	joined    time.Time // when it began, or resumed
 	cursors   sync.WaitGroup
@@ -56,8 +57,13 @@ func (s *subscriber) run(ctx context.Context) {
 	if s.hold != nil {
 		s.hold.setForward(state.Forward)
 	}
-	from := s.joinAt(state)
+	if s.begins == nil {
+		now := s.track.stand()
+		s.begins = &now
+	}
+	from := s.joinAt(state, *s.begins)
 	pos := s.track.start(from.Group)
+	pos.datagram = s.begins.datagram // what came since then is part of the subscription
 	s.track.joined(pos)
 	var seen uint64 // arrivals before this one were forwarded, or passed over while forwarding
 
@@ -81,7 +87,7 @@ func (s *subscriber) run(ctx context.Context) {
 		if state.Forward && (!was.Forward || state.Start != was.Start) {
 			// Resumed or moved: at the start of the current group again, but nothing twice.
 			s.joined = s.cfg.Now()
-			from = s.joinAt(state)
+			from = s.joinAt(state, s.track.stand())
 			pos.subgroup = max(s.track.start(from.Group).subgroup, seen)
 		}
 
@@ -144,13 +150,13 @@ func begin(ctx context.Context) period {
 //
 // A filter that begins with the next object begins with the first one of its group instead, so that a player has
 // a picture at once; see docs/protocol/deviations.md.
-func (s *subscriber) joinAt(state moqt.PublicationState) wire.Location {
+func (s *subscriber) joinAt(state moqt.PublicationState, at standing) wire.Location {
 	from := state.Start
 	if f, ok := state.Filter.Get(); ok && f.Type == wire.FilterLargestObject && !s.cfg.JoinAtObject {
 		from.Object = 0
 	}
-	if largest, ok := s.track.largestObject(); ok && from.Group < largest.Group {
-		return wire.Location{Group: largest.Group}
+	if at.published && from.Group < at.largest.Group {
+		return wire.Location{Group: at.largest.Group}
 	}
 	return from
 }

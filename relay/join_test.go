@@ -1,9 +1,13 @@
 package relay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,6 +199,65 @@ func TestOrderOfGroups(t *testing.T) {
 					}
 				}
 				client.Close(0, "")
+			})
+		})
+	}
+}
+
+// What comes after SUBSCRIBE_OK belongs to the subscription, however late the relay comes to serve it.
+func TestServedLate(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		filter wire.FilterType
+		first  uint64
+	}{
+		{"next group", wire.FilterNextGroupStart, 2},
+		{"largest object", wire.FilterLargestObject, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var late atomic.Bool
+			cfg := Config{Now: func() time.Time {
+				if pc, _, _, ok := runtime.Caller(1); ok && late.Load() && strings.HasSuffix(runtime.FuncForPC(pc).Name(), ".(*subscriber).run") {
+					late.Store(false)
+					time.Sleep(time.Second)
+				}
+				return time.Now()
+			}}
+			runRelay(t, cfg, func(rt *relayTest) {
+				pub := rt.publisher()
+				rt.dial(moqt.PipeConfig{}).subscribe("video", wire.Params{})
+				pub.groups("video", 2, 0, 1)
+				synctest.Wait()
+				late.Store(true)
+				s := rt.dial(moqt.PipeConfig{}).subscribe("video", wire.Params{Filter: wire.Some(wire.Filter{Type: tt.filter})})
+				pub.groups("video", 2, 2, 3)
+				if err := pub.track("video").SendDatagram(moqt.Datagram{Group: 4, Payload: []byte("x")}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if late.Load() {
+					t.Fatal("the subscription is not served late")
+				}
+				want := map[uint64]bool{4: true} // the datagram
+				for g := tt.first; g < 4; g++ {
+					want[g] = true
+				}
+				for range len(want) { // in which order they come is open
+					ctx, cancel := context.WithTimeout(rt.ctx, time.Minute)
+					in, err := s.Next(ctx)
+					cancel()
+					if err != nil {
+						t.Fatalf("%v has not come: %v", want, err)
+					}
+					if in.Datagram != nil {
+						delete(want, in.Datagram.Group)
+					} else {
+						delete(want, in.Subgroup.Header().Group)
+					}
+				}
+				if len(want) > 0 {
+					t.Errorf("%v has not come", want)
+				}
 			})
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/moq-c4/moq-c4/moqt"
@@ -256,7 +257,13 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 	}
 	defer h.release()
 	t := h.route.track
-	pub, err := req.Accept(moqt.AcceptSubscribe{Largest: t.largestObject, Properties: t.properties()})
+	var begins atomic.Pointer[standing] // where the answer says that the subscription begins
+	largest := func() (wire.Location, bool) {
+		now := t.stand()
+		begins.CompareAndSwap(nil, &now)
+		return now.largest, now.published
+	}
+	pub, err := req.Accept(moqt.AcceptSubscribe{Largest: largest, Properties: t.properties()})
 	if err != nil {
 		var refused *moqt.RequestError
 		if errors.As(err, &refused) { // the session has refused it already
@@ -265,12 +272,13 @@ func (s *session) subscribe(req *moqt.IncomingSubscribe) *moqt.RequestError {
 		return nil
 	}
 	s.accepted(RequestSubscribe)
-	s.serve(pub, h)
+	s.serve(pub, h, begins.Load())
 	return nil
 }
 
-// serve sends a track to the peer for as long as its subscription lasts.
-func (s *session) serve(pub *moqt.Publication, h *hold) {
+// serve sends a track to the peer for as long as its subscription lasts, from where the track stood when it began; nil
+// is now.
+func (s *session) serve(pub *moqt.Publication, h *hold, begins *standing) {
 	t := h.route.track
 	s.mu.Lock()
 	s.tracks[pub] = t
@@ -280,7 +288,7 @@ func (s *session) serve(pub *moqt.Publication, h *hold) {
 		delete(s.tracks, pub)
 		s.mu.Unlock()
 	}()
-	sub := &subscriber{track: t, pub: pub, cfg: &s.relay.cfg, stats: &s.relay.stats, hold: h}
+	sub := &subscriber{track: t, pub: pub, cfg: &s.relay.cfg, stats: &s.relay.stats, hold: h, begins: begins}
 	sub.run(s.ctx)
 }
 

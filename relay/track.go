@@ -305,6 +305,20 @@ func (t *track) largestObject() (wire.Location, bool) {
 	return t.largest, t.published
 }
 
+// standing is where a track stood at some moment.
+type standing struct {
+	largest   wire.Location
+	published bool   // whether there is any
+	datagram  uint64 // what the next datagram is numbered
+}
+
+// stand returns where the track stands now.
+func (t *track) stand() standing {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return standing{t.largest, t.published, t.dgNext}
+}
+
 // reached returns the largest group of which something is known, if only that it has begun.
 func (t *track) reached() (group uint64, ok bool) {
 	t.mu.Lock()

@@ -111,5 +111,5 @@ func (s *session) offer(req *moqt.IncomingSubscribeTracks, rt *route) {
 	h := rt.hold(pub.State().Forward)
 	s.relay.mu.Unlock()
 	defer h.release()
-	s.serve(pub, h)
+	s.serve(pub, h, nil)
 }
