@@ -44,7 +44,7 @@ demo: setup build
 shaped-demo: setup build
 	@scripts/shaped-demo.sh '$(LINK)'
 
-## test: all tests with the race detector, other people's peers, the web tests and the browser tests
+## test: all tests with the race detector, other people's peers and the web tests
 .PHONY: test
 test: setup
 	@MOQ_REQUIRE_TOOLS=1 $(GO) test -race -shuffle=on -timeout=14m $$($(GO) list ./... | grep -vE '$(REALTIME)')
@@ -52,9 +52,8 @@ test: setup
 	@$(GO) test -run='^TestAllocs$$' ./moqt # the race detector empties pools, so these counts need a run without it
 	@$(GO) -C cmd/internal/e2e/moqtransport test -race -shuffle=on ./... # a module of its own, for the peer's sake
 	@scripts/web.sh test
-	@scripts/web.sh test:e2e
 
-## browser: the player and the publish page in Chromium, against relay and publisher; part of test
+## browser: the player and the publish page in Chromium, against relay and publisher (5 min)
 .PHONY: browser
 browser: setup
 	@scripts/web.sh test:e2e
