@@ -131,7 +131,7 @@ func TestTraceFiles(t *testing.T) {
 // The documents are written, and their links lead somewhere.
 func TestReportAndSurvey(t *testing.T) {
 	if testing.Short() {
-		t.Skip("short")
+		t.Skip("simulates for some seconds")
 	}
 	dir := t.TempDir()
 	for name, args := range map[string][]string{

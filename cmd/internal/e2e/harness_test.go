@@ -54,6 +54,17 @@ func needTool(t *testing.T, names ...string) {
 	}
 }
 
+// needPackage skips the test if an npm package is missing, unless the environment says that it has to be there.
+func needPackage(t *testing.T, name string) {
+	t.Helper()
+	if _, err := os.Stat("watch/node_modules/" + name); err != nil {
+		if os.Getenv("MOQ_REQUIRE_TOOLS") != "" {
+			t.Fatal("npm packages are missing (make setup installs them)")
+		}
+		t.Skip("npm packages are missing (make setup installs them)")
+	}
+}
+
 // proc is a process of a test.
 type proc struct {
 	t    *testing.T

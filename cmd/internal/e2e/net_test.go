@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -91,17 +90,6 @@ func TestMoqNet(t *testing.T) {
 				t.Errorf("%d tracks were taken for malformed", n)
 			}
 		})
-	}
-}
-
-// needPackage skips the test if an npm package is missing, unless the environment says that it has to be there.
-func needPackage(t *testing.T, name string) {
-	t.Helper()
-	if _, err := os.Stat("watch/node_modules/" + name); err != nil {
-		if os.Getenv("MOQ_REQUIRE_TOOLS") != "" {
-			t.Fatal("npm packages are missing (make setup installs them)")
-		}
-		t.Skip("npm packages are missing (make setup installs them)")
 	}
 }
 

@@ -32,12 +32,7 @@ type watchSample struct {
 func startWatch(t *testing.T, addr, name, attributes string) *watcher {
 	t.Helper()
 	needTool(t, "node", "chromium")
-	if _, err := os.Stat("watch/node_modules/@moq/watch"); err != nil {
-		if os.Getenv("MOQ_REQUIRE_TOOLS") != "" {
-			t.Fatal("npm packages are missing (make setup installs them)")
-		}
-		t.Skip("npm packages are missing (make setup installs them)")
-	}
+	needPackage(t, "@moq/watch")
 	cmd := exec.Command("node", "watch/probe.mjs", "http://"+addr+"/", name, attributes, os.Getenv("MOQ_E2E_SCREENSHOT"))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

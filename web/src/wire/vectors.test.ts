@@ -343,7 +343,7 @@ const codecs: Record<string, Codec> = {
 function skipped(v: Vector): string | undefined {
 	const type = v.value?.type ?? v.name.split(/[ ,]/)[0];
 	if (["FETCH", "FETCH_OK"].includes(type) || v.hex.startsWith("16") || v.hex.startsWith("18 ")) {
-		return "FETCH is not implemented";
+		return "the player asks for nothing by FETCH, so it reads no answers";
 	}
 	if (v.context?.at === "server" && type !== "GOAWAY" && /^(PATH|AUTHORITY|SETUP)/.test(v.name)) {
 		return "only a server reads PATH and AUTHORITY";
