@@ -2,7 +2,6 @@ package moqt
 
 import (
 	"bytes"
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -110,27 +109,12 @@ func FuzzDraft16(f *testing.F) {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
-			client, server := Pipe(PipeConfig{Protocol: "moqt-16", StreamWindow: 2000, MaxStreams: 20, MaxUniStreams: 20})
-			conn, peer := client, server
 			p := &fuzzPeer16{fuzzPeer: fuzzPeer{t: t, data: data, nextID: 1}}
-			first := p.byte()
-			if first&1 == 1 {
-				conn, peer = server, client
-				p.nextID = 0
-			}
-			p.conn = peer
-			p.s = New(conn, Config{MaxRequests: 8, PendingStreams: 4, SubgroupQueue: 4, IncomingDatagrams: 4, MaxNamespaces: 4, DatagramQueue: 2})
-			done := make(chan struct{})
-			go func() {
-				p.s.Run(context.Background())
-				close(done)
-			}()
-			app := &fuzzApp{s: p.s, answers: first}
-			go app.serve()
+			app, first, done := p.begin("moqt-16")
 			if first&1 == 1 {
 				p.openBidi(unhex("20 0003 01 02 20"))
 				p.control = p.bidi[0]
-			} else if s, err := peer.AcceptStream(p.briefly()); err == nil {
+			} else if s, err := p.conn.AcceptStream(p.briefly()); err == nil {
 				p.control = s.(*PipeStream)
 				p.write(p.control, unhex("21 0003 01 02 20"))
 			}
@@ -138,7 +122,7 @@ func FuzzDraft16(f *testing.F) {
 			for len(p.data) > 0 && p.s.Context().Err() == nil {
 				p.step(app)
 			}
-			peer.Close(0, "")
+			p.conn.Close(0, "")
 			<-done
 			time.Sleep(10 * time.Second) // what the application has begun is over by then
 			p.s.adapter.mu.Lock()

@@ -356,6 +356,28 @@ func (a *fuzzApp) act(what byte) {
 	}()
 }
 
+// begin puts a session with small limits and an application at one end of a pipe and the peer at the other. The first byte
+// says which: with an odd one the session is the server's. done is closed when the session has ended.
+func (p *fuzzPeer) begin(protocol string) (app *fuzzApp, first byte, done chan struct{}) {
+	client, server := Pipe(PipeConfig{Protocol: protocol, StreamWindow: 2000, MaxStreams: 20, MaxUniStreams: 20})
+	conn, peer := client, server
+	first = p.byte()
+	if first&1 == 1 {
+		conn, peer = server, client
+		p.nextID = 0
+	}
+	p.conn = peer
+	p.s = New(conn, Config{MaxRequests: 8, PendingStreams: 4, SubgroupQueue: 4, IncomingDatagrams: 4, MaxNamespaces: 4, DatagramQueue: 2})
+	done = make(chan struct{})
+	go func() {
+		p.s.Run(context.Background())
+		close(done)
+	}()
+	app = &fuzzApp{s: p.s, answers: first}
+	go app.serve()
+	return app, first, done
+}
+
 // FuzzSession lets a peer do anything in any order. Whatever it does, the session must not panic, must end when the
 // connection ends, and must leave no goroutine behind, which synctest checks.
 func FuzzSession(f *testing.F) {
@@ -370,23 +392,8 @@ func FuzzSession(f *testing.F) {
 			return
 		}
 		synctest.Test(t, func(t *testing.T) {
-			client, server := Pipe(PipeConfig{StreamWindow: 2000, MaxStreams: 20, MaxUniStreams: 20})
-			conn, peer := client, server
 			p := &fuzzPeer{t: t, data: data, nextID: 1}
-			first := p.byte()
-			if first&1 == 1 {
-				conn, peer = server, client
-				p.nextID = 0
-			}
-			p.conn = peer
-			p.s = New(conn, Config{MaxRequests: 8, PendingStreams: 4, SubgroupQueue: 4, IncomingDatagrams: 4, MaxNamespaces: 4, DatagramQueue: 2})
-			done := make(chan struct{})
-			go func() {
-				p.s.Run(context.Background())
-				close(done)
-			}()
-			app := &fuzzApp{s: p.s, answers: first}
-			go app.serve()
+			app, first, done := p.begin("")
 			if first&2 == 0 {
 				p.openUni([]byte{0xaf, 0, 0, 0})
 			}
@@ -394,7 +401,7 @@ func FuzzSession(f *testing.F) {
 			for len(p.data) > 0 && p.s.Context().Err() == nil {
 				p.step(app)
 			}
-			peer.Close(0, "")
+			p.conn.Close(0, "")
 			<-done
 			time.Sleep(10 * time.Second) // what the application has begun is over by then
 			p.s.mu.Lock()

@@ -296,13 +296,7 @@ func (m *Message16) appendSubscribeNamespace(b []byte, prefix Namespace, params 
 func (m *Setup) append16(b []byte) []byte {
 	list := m.options(Draft16)
 	slices.SortStableFunc(list, func(a, b Property) int { return cmp.Compare(a.Type, b.Type) })
-	b = appendQUICVarint(b, uint64(len(list)))
-	prev := uint64(0)
-	for i := range list {
-		b = appendProperty(b, prev, &list[i], Draft16)
-		prev = list[i].Type
-	}
-	return b
+	return appendCounted16(b, list)
 }
 
 // transcode rewrites the Track Properties of the message.

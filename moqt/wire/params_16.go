@@ -56,6 +56,11 @@ func (p *Params) appendKVP(b []byte) []byte {
 	num(paramGroupOrder, uint64(p.GroupOrder.value), p.GroupOrder.ok)
 	num(paramNewGroupRequest, p.NewGroupRequest.value, p.NewGroupRequest.ok)
 
+	return appendCounted16(b, list)
+}
+
+// appendCounted16 writes a list in ascending order of type behind the number of its entries.
+func appendCounted16(b []byte, list []Property) []byte {
 	b = appendQUICVarint(b, uint64(len(list)))
 	prev := uint64(0)
 	for i := range list {

@@ -1,7 +1,6 @@
 package ccinject
 
 import (
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -54,15 +53,7 @@ func film(t *testing.T, down, up *link, sizes []int, f func(cc.Config) *c4.Contr
 		}), nil)
 		c, from := p.connect()
 		<-from.HandshakeComplete()
-		go func() {
-			for {
-				r, err := c.AcceptUniStream(c.Context())
-				if err != nil {
-					return
-				}
-				go io.Copy(io.Discard, r)
-			}
-		}()
+		go discardStreams(c)
 		go func() {
 			for from.SendDatagram(make([]byte, 160)) == nil {
 				time.Sleep(20 * time.Millisecond)

@@ -398,3 +398,14 @@ func (e *end) SetReadDeadline(t time.Time) error {
 func (e *end) LocalAddr() net.Addr              { return e.addr }
 func (e *end) SetDeadline(time.Time) error      { return nil }
 func (e *end) SetWriteDeadline(time.Time) error { return nil }
+
+// discardStreams reads what comes on streams until the connection ends.
+func discardStreams(c *quic.Conn) {
+	for {
+		r, err := c.AcceptUniStream(c.Context())
+		if err != nil {
+			return
+		}
+		go io.Copy(io.Discard, r)
+	}
+}

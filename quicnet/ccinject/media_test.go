@@ -2,7 +2,6 @@ package ccinject
 
 import (
 	"encoding/binary"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,15 +42,7 @@ func call(t *testing.T, d time.Duration, down, up *link, controller Factory) (de
 				}
 			}
 		}()
-		go func() {
-			for {
-				r, err := c.AcceptUniStream(c.Context())
-				if err != nil {
-					return
-				}
-				go io.Copy(io.Discard, r)
-			}
-		}()
+		go discardStreams(c)
 		go func() {
 			for time.Since(begin) < d {
 				s.SendDatagram(binary.BigEndian.AppendUint64(nil, uint64(time.Since(begin)))[:8:8])
