@@ -41,8 +41,11 @@ export class Program {
 		return this;
 	}
 
-	get pid(): number {
-		return this.#child.pid ?? 0;
+	/** Lets it stand still for a while. */
+	async freeze(ms: number): Promise<void> {
+		this.#child.kill("SIGSTOP");
+		await new Promise((resolve) => setTimeout(resolve, ms));
+		this.#child.kill("SIGCONT");
 	}
 
 	/** Asks it to end, and waits. */
@@ -128,12 +131,11 @@ export function transcode(...args: string[]): string {
 	return out;
 }
 
-/** A link to a relay, as moq-link describes it; TCP on its port is that of the relay. */
-export async function startLink(to: number, link: string): Promise<number> {
+/** A link to a relay, as moq-link describes it, and the program that is the link; TCP on its port is that of the relay. */
+export async function startLink(to: number, link: string): Promise<{ port: number; program: Program }> {
 	const port = await freePort();
 	const args = ["--listen", `127.0.0.1:${port}`, "--to", `127.0.0.1:${to}`, "--link", link];
-	await new Program("moq-link", args).waitLog("link");
-	return port;
+	return { port, program: await new Program("moq-link", args).waitLog("link") };
 }
 
 /** The series of a metric of a relay, by its labels. */

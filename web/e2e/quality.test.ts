@@ -42,7 +42,8 @@ test("a narrow link costs the better picture, and a wide one brings it back", as
 	// Both pictures need 1.2 Mbit/s, the smaller one alone 0.3. The link is narrow once: each time the better picture
 	// fails it is tried again after twice as long, so that on one that changes all the time its return is luck.
 	const link = "for=20s rate=20Mbit/s delay=10ms queue=150ms; for=20s rate=500kbit/s; rate=20Mbit/s";
-	const player = await watch(await startLink(relay.port, link), { latency: "150" });
+	const { port } = await startLink(relay.port, link);
+	const player = await watch(port, { latency: "150" });
 	await player.waitPlaying("at first");
 	const height = async () => {
 		const { stats } = await player.info();

@@ -58,7 +58,7 @@ test("sound and picture stay together, also for who joins within a group", async
 });
 
 test("sound and picture are together again after the network has stood still", async () => {
-	const port = await startLink(
+	const { port } = await startLink(
 		relay.port,
 		"for=6s rate=20Mbit/s delay=5ms queue=300ms; for=1200ms rate=0; for=60s rate=20Mbit/s",
 	);

@@ -50,6 +50,8 @@ export interface ShownFrame {
 	height: number;
 	/** The rendition. */
 	track: string;
+	/** How much later the sound that belongs to it is heard; undefined while no sound is. */
+	skew: Millis | undefined;
 }
 
 export type State = "idle" | "connecting" | "waiting" | "loading" | "playing" | "paused" | "stalled" | "failed";

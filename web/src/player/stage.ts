@@ -2,6 +2,7 @@ import type { Catalog } from "../media/catalog.ts";
 import type { EncodedFrame, Millis, Rendition } from "../media/frame.ts";
 import type { Session } from "../moqt/session.ts";
 import { PlayoutClock, type Target } from "../play/clock.ts";
+import { LipSync } from "../play/lipsync.ts";
 import { Picker } from "../play/picker.ts";
 import { QualityControl } from "../play/quality.ts";
 import type { Namespace } from "../wire/namespace.ts";
@@ -43,6 +44,7 @@ export class Stage {
 	readonly #context: OffscreenCanvasRenderingContext2D | null;
 	readonly #events: StageEvents;
 	readonly #picker = new Picker<Shot>();
+	readonly #lipSync = new LipSync();
 	readonly #sound: SoundLink;
 	readonly #wall = new WallClock();
 	/** What is told to the relay. */
@@ -348,6 +350,12 @@ export class Stage {
 		if (!shot) return;
 		const { frame, track } = shot;
 		const { displayWidth: width, displayHeight: height } = frame;
+		const heard = this.#sound.heardOffset(now);
+		const skew = heard === undefined ? undefined : heard - (now - shot.pts / 1000);
+		if (!this.#lipSync.admits(skew, now)) {
+			shot.close();
+			return;
+		}
 		try {
 			if (visible) this.#draw(frame);
 		} finally {
@@ -367,10 +375,10 @@ export class Stage {
 				width,
 				height,
 				track: track.rendition.name,
+				skew,
 			});
 		}
-		const heard = this.#sound.heardOffset(now);
-		this.#skew = heard === undefined ? undefined : heard - (now - shot.pts / 1000);
+		this.#skew = skew;
 		this.#showing = track.rendition.name;
 		this.#lastShown = now;
 		this.everShown = true;
@@ -445,7 +453,7 @@ export class Stage {
 			showing: this.#showing,
 			buffer: this.clock.buffer,
 			target: this.clock.target,
-			skew: this.#skew,
+			skew: this.#lastShown !== undefined && now - this.#lastShown < STALL ? this.#skew : undefined,
 			framerate: this.#frames.perSecond(now),
 			bitrate: video.reduce((sum, v) => sum + v.bitrate, audio?.bitrate ?? 0),
 			rtt: network?.smoothedRtt,

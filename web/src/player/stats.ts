@@ -12,7 +12,7 @@ export interface PlayerStats {
 	buffer: Millis | undefined;
 	/** What the buffer should be; with "auto" the same as buffer. */
 	target: Millis | "auto";
-	/** How much later the sound is than the picture. */
+	/** How much later the sound is heard than the picture is drawn that belongs to it; undefined while one of them is missing. */
 	skew: Millis | undefined;
 	/** Pictures shown in the last second. */
 	framerate: number;
