@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { EncodedFrame } from "../media/frame.ts";
 import { GroupSequencer } from "./groups.ts";
@@ -180,4 +182,38 @@ test("a group whose rest is given up for the next one is told once", () => {
 	expect(s.takeSkipped()).toEqual([1]);
 	expect(s.takeSkipped()).toEqual([]);
 	expect(s.counts.skipped).toBe(1);
+});
+
+test("a group may go on for hours: what was taken is not kept", () => {
+	setFlagsFromString("--expose-gc");
+	const gc = runInNewContext("gc") as () => void;
+	const heap = () => {
+		gc();
+		return process.memoryUsage().heapUsed;
+	};
+	s.open(0);
+	fill(0, 0, 100);
+	take(0);
+	const before = heap();
+	for (let n = 100; n < 200_000; n++) {
+		s.push(0, frame(0, n));
+		s.next(0, due);
+		s.take();
+	}
+	// Of each frame 100 bytes and more would be 20 MiB.
+	expect((heap() - before) / 2 ** 20).toBeLessThan(5);
+	s.push(0, frame(0, 200_000));
+	expect(s.waiting).toBe(1);
+});
+
+test("a group that nobody takes is given up when it is too large", () => {
+	s.open(0);
+	const data = new Uint8Array(1 << 20);
+	for (let n = 0; n <= 64; n++) s.push(0, { ...frame(0, n), data });
+	expect(s.counts.overflow).toBe(1);
+	expect(s.takeCancelled()).toEqual([0]);
+	expect(s.waiting).toBe(0);
+	s.open(1);
+	fill(1, 0, 1);
+	expect(take(0)).toEqual(["1.0!"]);
 });

@@ -8,7 +8,9 @@ const MAX_BEHIND: Millis = 250;
 
 interface Group {
 	id: number;
+	/** Those that wait. */
 	frames: EncodedFrame[];
+	/** How many have gone to the decoder; a group may go on for as long as its publisher likes. */
 	taken: number;
 	bytes: number;
 	/** No more will come. */
@@ -88,7 +90,7 @@ export class GroupSequencer {
 		this.#skip(now, due);
 		const g = this.#groups[0];
 		if (!g) return undefined;
-		const frame = g.frames[g.taken];
+		const [frame] = g.frames;
 		if (!frame) return undefined;
 		if (g.taken === 0 && !frame.key) {
 			// The beginning is missing, so none of it can be decoded.
@@ -101,12 +103,12 @@ export class GroupSequencer {
 	/** Takes the frame that next has returned. */
 	take(): void {
 		const g = this.#groups[0];
-		const frame = g?.frames[g.taken];
+		const frame = g?.frames.shift();
 		if (!g || !frame) return;
 		this.#current = g.id;
 		this.#lastFramePts = frame.pts;
 		g.bytes -= frame.data.length;
-		g.frames[g.taken++] = { ...frame, data: EMPTY };
+		g.taken++;
 	}
 
 	/** Moves on to a later group when the rest of this one has come, or is not worth waiting for. */
@@ -114,7 +116,7 @@ export class GroupSequencer {
 		for (;;) {
 			const [g, next] = this.#groups;
 			if (!g) return;
-			const done = g.taken >= g.frames.length;
+			const done = g.frames.length === 0;
 			if (done && g.ended && (next || g.taken > 0)) {
 				// Its id stays the current one, so that nothing older is taken.
 				this.#current = Math.max(this.#current ?? 0, g.id);
@@ -160,7 +162,7 @@ export class GroupSequencer {
 
 	/** How many frames wait. */
 	get waiting(): number {
-		return this.#groups.reduce((n, g) => n + g.frames.length - g.taken, 0);
+		return this.#groups.reduce((n, g) => n + g.frames.length, 0);
 	}
 
 	get newest(): number | undefined {
@@ -181,10 +183,8 @@ export class GroupSequencer {
 
 	#bound(): void {
 		const bytes = () => this.#groups.reduce((n, g) => n + g.bytes, 0);
-		while (this.#groups.length > MAX_GROUPS || (this.#groups.length > 1 && bytes() > MAX_BYTES)) {
+		while (this.#groups.length > MAX_GROUPS || bytes() > MAX_BYTES) {
 			this.#give(this.#groups[0] as Group, "overflow");
 		}
 	}
 }
-
-const EMPTY = new Uint8Array(0);

@@ -326,16 +326,15 @@ interface CatalogReader {
 
 const GONE = problem("publisher-gone", "The publisher has left; playing goes on when it is back.");
 
+/** Waits for a while, or until the signal comes. It leaves nothing at the signal, which may outlast many waits. */
 function sleep(ms: Millis, signal: AbortSignal): Promise<void> {
 	return new Promise((resolve) => {
-		const timer = setTimeout(resolve, ms);
-		signal.addEventListener(
-			"abort",
-			() => {
-				clearTimeout(timer);
-				resolve();
-			},
-			{ once: true },
-		);
+		const end = () => {
+			clearTimeout(timer);
+			signal.removeEventListener("abort", end);
+			resolve();
+		};
+		const timer = setTimeout(end, ms);
+		signal.addEventListener("abort", end);
 	});
 }

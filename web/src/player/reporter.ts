@@ -1,7 +1,9 @@
+import { MAX_TRACKS } from "../media/catalog.ts";
 import type { Kind, Millis } from "../media/frame.ts";
 import { encodeReport, REPORT_TRACK, type TrackReport } from "../media/report.ts";
 import { PROTOCOL_16 } from "../moqt/draft16.ts";
 import type { Session } from "../moqt/session.ts";
+import { forgetOldest } from "./stats.ts";
 
 /** Time until the first report, and between two. */
 const FIRST: Millis = 1000;
@@ -69,6 +71,7 @@ export class ReportLog {
 		t.cancelled += since(c.cancelled, before?.cancelled);
 		t.dropped += since(c.dropped, before?.dropped);
 		this.#counted.set(name, c);
+		forgetOldest(this.#counted, MAX_TRACKS);
 	}
 
 	/** The report of the time since the last one; undefined if nothing has happened in it. */

@@ -6,6 +6,8 @@ import type { WallClock } from "./wallclock.ts";
 const SMOOTH = 0.1;
 /** A reading that is off by more is not noise. */
 const JUMP: Millis = 40;
+/** Most messages that the audio thread may not have come to, some seconds of sound; what is above is dropped. */
+const MAX_UNANSWERED = 400;
 /** A status that is older says nothing about what is heard now. */
 const STATUS_AGE: Millis = 300;
 
@@ -19,6 +21,10 @@ export class SoundLink {
 	#latency: Millis = 0;
 	#status: SoundStatus | undefined;
 	#statusAt: Millis = 0;
+	/** Messages since the last status. */
+	#unanswered = 0;
+	/** Blocks of sound that were dropped because the audio thread does not run. */
+	dropped = 0;
 
 	constructor(port: MessagePort, wall: WallClock) {
 		this.#port = port;
@@ -26,6 +32,7 @@ export class SoundLink {
 		port.onmessage = (e: MessageEvent<SoundStatus>) => {
 			this.#status = e.data;
 			this.#statusAt = performance.now();
+			this.#unanswered = 0;
 		};
 	}
 
@@ -65,18 +72,25 @@ export class SoundLink {
 	}
 
 	send(pts: Micros, planes: Float32Array[]): void {
-		const m: ToSound = { type: "pcm", pts, planes };
-		this.#port.postMessage(
-			m,
+		this.#post(
+			{ type: "pcm", pts, planes },
 			planes.map((p) => p.buffer as ArrayBuffer),
 		);
+	}
+
+	#post(m: ToSound, transfer: ArrayBuffer[] = []): void {
+		if (this.#unanswered >= MAX_UNANSWERED) {
+			if (m.type === "pcm") this.dropped++;
+			return;
+		}
+		this.#unanswered++;
+		this.#port.postMessage(m, transfer);
 	}
 
 	/** Tells what is to be heard when: media time plus offset is local time. */
 	want(offset: Millis): void {
 		if (this.#zero === undefined) return;
-		const m: ToSound = { type: "want", context: 0, pts: (this.#zero - offset) * 1000 };
-		this.#port.postMessage(m);
+		this.#post({ type: "want", context: 0, pts: (this.#zero - offset) * 1000 });
 	}
 
 	restart(): void {

@@ -1,4 +1,4 @@
-import type { Catalog } from "../media/catalog.ts";
+import { type Catalog, MAX_TRACKS } from "../media/catalog.ts";
 import type { EncodedFrame, Millis, Rendition } from "../media/frame.ts";
 import type { Session } from "../moqt/session.ts";
 import { PlayoutClock, type Target } from "../play/clock.ts";
@@ -11,7 +11,7 @@ import type { Quality, ShownFrame, SoundClock } from "./messages.ts";
 import { PlayerError, type Problem, problem } from "./problem.ts";
 import { ReportLog } from "./reporter.ts";
 import { SoundLink } from "./sound-link.ts";
-import { type PlayerStats, Rate } from "./stats.ts";
+import { forgetOldest, type PlayerStats, Rate } from "./stats.ts";
 import { canDecodeVideo, type Shot, VideoTrack, type VideoTrackEvents } from "./video-track.ts";
 import { WallClock } from "./wallclock.ts";
 
@@ -414,6 +414,7 @@ export class Stage {
 			cancelled: c.cancelled + cancelled,
 			dropped: c.dropped + dropped,
 		});
+		forgetOldest(this.#counts, MAX_TRACKS);
 	}
 
 	async summary(reconnects: number): Promise<PlayerStats> {
@@ -440,7 +441,7 @@ export class Stage {
 			delay: a.delay.take(),
 			lateness: a.lateness.take(),
 			ahead: (status?.ahead ?? 0) / 1000,
-			lost: a.lost,
+			lost: a.lost + this.#sound.dropped,
 			silence: ((status?.missing ?? 0) / this.#sound.sampleRate) * 1000,
 			received: a.received,
 		};

@@ -91,11 +91,29 @@ export class Rate {
 	#events: { at: Millis; n: number }[] = [];
 
 	add(n: number, now: Millis): void {
+		this.#forget(now);
 		this.#events.push({ at: now, n });
 	}
 
 	perSecond(now: Millis): number {
-		while (this.#events[0] && this.#events[0].at <= now - 1000) this.#events.shift();
+		this.#forget(now);
 		return this.#events.reduce((sum, e) => sum + e.n, 0);
+	}
+
+	#forget(now: Millis): void {
+		while (this.#events[0] && this.#events[0].at <= now - 1000) this.#events.shift();
+	}
+
+	/** How many things are kept. */
+	get size(): number {
+		return this.#events.length;
+	}
+}
+
+/** Keeps a map from growing: above so many entries those go that came first. */
+export function forgetOldest<K>(map: Map<K, unknown>, most: number): void {
+	for (const key of map.keys()) {
+		if (map.size <= most) return;
+		map.delete(key);
 	}
 }

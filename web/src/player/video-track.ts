@@ -9,7 +9,7 @@ import { GroupSequencer } from "../play/groups.ts";
 import type { Picture } from "../play/picker.ts";
 import { ProtocolError } from "../wire/errors.ts";
 import { PlayerError } from "./problem.ts";
-import { Rate, Samples, type VideoStats } from "./stats.ts";
+import { forgetOldest, Rate, Samples, type VideoStats } from "./stats.ts";
 
 /** How long before it is due a frame goes to the decoder. */
 const DECODE_AHEAD: Millis = 150;
@@ -19,6 +19,8 @@ const IN_DECODER = 4;
 const MAX_DECODE_TIME: Millis = 100;
 /** Frames whose arrival is remembered; more than ever wait. */
 const MAX_ARRIVALS = 1000;
+/** Frames whose picture has not come out of the decoder yet; more than it ever holds. */
+const MAX_PENDING = 64;
 /** So many errors of the decoder without a picture between them, and it cannot decode this. */
 const MAX_ERRORS = 3;
 
@@ -165,7 +167,7 @@ export class VideoTrack {
 		this.#groups.push(group, f);
 		const timestamp = Math.round(f.pts);
 		this.#arrivals.set(timestamp, now);
-		if (this.#arrivals.size > MAX_ARRIVALS) this.#arrivals.delete(this.#arrivals.keys().next().value as number);
+		forgetOldest(this.#arrivals, MAX_ARRIVALS);
 	}
 
 	/** Hands the decoder what is due soon. */
@@ -222,7 +224,7 @@ export class VideoTrack {
 		const arrived = this.#arrivals.get(timestamp) ?? now;
 		this.#arrivals.delete(timestamp);
 		this.#pending.set(timestamp, { capture: f.capture, group, fed: now, arrived, alone: this.#pending.size === 0 });
-		if (this.#pending.size > 64) this.#pending.delete(this.#pending.keys().next().value as number);
+		forgetOldest(this.#pending, MAX_PENDING);
 		try {
 			this.#decoder ??= this.#open();
 			this.#decoder.decode(new EncodedVideoChunk({ type: f.key ? "key" : "delta", timestamp, data: f.data }));
